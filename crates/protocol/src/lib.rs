@@ -1,1 +1,43 @@
-//! Under construction.
+//! The shared words of Interlock: what every room calls the same thing by the same name.
+//!
+//! This room holds ids, resources, tool definitions, proposals, the response envelope with its error codes,
+//! receipts, evidence, expectations and events. Its types check themselves when they are made or read: a value
+//! that exists is well-formed.
+//!
+//! It must never decide (the gate does), never do input or output, never draw a random number or ask for the
+//! time, and depend on no other room. Whatever it reads from JSON may come from a model: malformed input is an
+//! error, never a panic, and never a value that looks almost right.
+//!
+//! Data walks: a [`Proposal`] comes in; the gate consults the [`ToolDefinition`] and answers a [`Decision`];
+//! running a permit leaves a [`Receipt`], a read leaves [`Evidence`] whose [`Observation`]s are compared with an
+//! [`Expectation`]; the caller gets a [`ToolResponse`]; each step is an [`Event`].
+
+pub mod error_code;
+pub mod event;
+pub mod evidence;
+pub mod expectation;
+pub mod hash;
+pub mod id;
+pub mod mode;
+pub mod proposal;
+pub mod receipt;
+pub mod resource;
+pub mod response;
+pub mod tool;
+pub mod word;
+
+pub use error_code::ErrorCode;
+pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
+pub use evidence::Evidence;
+pub use expectation::{AlertState, Expectation, Observation, RunState, UnitActivity, Verification};
+pub use hash::ContentHash;
+pub use id::{
+    AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
+    ReceiptId, RuleName, Sequence, SessionId, StageId, ToolName, UserId,
+};
+pub use mode::{ControlLevel, Mode};
+pub use proposal::{Arguments, Proposal, ToolCall};
+pub use receipt::{Outcome, Receipt};
+pub use resource::{ResourceId, ResourceKind, Scope};
+pub use response::{Details, ErrorClass, Retry, ToolError, ToolResponse};
+pub use tool::{KindRule, RiskLevel, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind};

@@ -1,0 +1,34 @@
+//! What a read returned, with its resource, its time and its hash.
+
+use crate::{CallId, ContentHash, EvidenceId, ExecutionId, Observation, ResourceId, SessionId, ToolName};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What one read returned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// This record.
+    pub id: EvidenceId,
+    /// The session.
+    pub session: SessionId,
+    /// The agent at work.
+    pub execution: ExecutionId,
+    /// The call that read.
+    pub call: CallId,
+    /// The tool that read.
+    pub tool: ToolName,
+    /// The resource that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceId>,
+    /// When the reading was taken at its source, not when it arrived.
+    pub taken_at: Timestamp,
+    /// The hash of `data` in its canonical form.
+    pub hash: ContentHash,
+    /// What was returned, masked.
+    pub data: Value,
+    /// What code made out of it, for comparing with an expectation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
+}
