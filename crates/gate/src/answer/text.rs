@@ -1,0 +1,208 @@
+//! Reading an answer: sentences, words, and what typography hides.
+
+use std::ops::Range;
+
+/// One word of a sentence: lower case, straight apostrophes, no markdown, and where it stands in the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
+}
+
+/// One sentence, line or table row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sentence {
+    pub(crate) span: Range<usize>,
+    pub(crate) words: Vec<Word>,
+}
+
+impl Sentence {
+    /// Where the words of `phrase` stand one after the other.
+    pub(crate) fn find(&self, phrase: &[&str]) -> Option<usize> {
+        if phrase.is_empty() || phrase.len() > self.words.len() {
+            return None;
+        }
+        (0..=self.words.len() - phrase.len()).find(|&at| {
+            phrase
+                .iter()
+                .zip(&self.words[at..])
+                .all(|(want, word)| word.text == *want)
+        })
+    }
+}
+
+/// Splits an answer. Linear in its length.
+pub(crate) fn sentences(answer: &str) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut chars = answer.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|&(_, c)| c);
+        let ends = match c {
+            '\n' | '\r' | '|' | '\u{2028}' | '\u{2029}' => true,
+            '.' | '!' | '?' | '。' => next.is_none_or(|c| c.is_whitespace() || is_markup(c)),
+            _ => false,
+        };
+        if ends {
+            push(&mut found, answer, start..at + c.len_utf8());
+            start = at + c.len_utf8();
+        }
+    }
+    push(&mut found, answer, start..answer.len());
+    found
+}
+
+fn push(found: &mut Vec<Sentence>, answer: &str, span: Range<usize>) {
+    let words = words(&answer[span.clone()], span.start);
+    if !words.is_empty() {
+        found.push(Sentence { span, words });
+    }
+}
+
+fn words(text: &str, offset: usize) -> Vec<Word> {
+    let mut found = Vec::new();
+    let mut current = String::new();
+    let mut start = 0;
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        match fold(c) {
+            Some(folded) if keeps(folded) => {
+                if current.is_empty() {
+                    start = at;
+                }
+                current.extend(folded.to_lowercase());
+                end = at + c.len_utf8();
+            }
+            // Shows nothing: a word may not be cut in two by it.
+            None => {}
+            Some(_) => finish(&mut found, &mut current, offset + start..offset + end),
+        }
+    }
+    finish(&mut found, &mut current, offset + start..offset + end);
+    found
+}
+
+fn finish(found: &mut Vec<Word>, current: &mut String, span: Range<usize>) {
+    let text = std::mem::take(current);
+    let trimmed = text.trim_matches(|c: char| matches!(c, '.' | '\'' | ':' | '-' | '/' | ',' | '_'));
+    if trimmed.is_empty() {
+        return;
+    }
+    // Trimming only takes single-byte characters, which stand for themselves in the answer.
+    let lead = text.len()
+        - text
+            .trim_start_matches(['.', '\'', ':', '-', '/', ',', '_'])
+            .len();
+    let tail = text.len() - lead - trimmed.len();
+    let span = if span.end - span.start == text.len() {
+        span.start + lead..span.end - tail
+    } else {
+        span
+    };
+    found.push(Word {
+        text: trimmed.to_owned(),
+        span,
+    });
+}
+
+/// Straightens typography. `None` for characters that show nothing.
+fn fold(c: char) -> Option<char> {
+    match c {
+        '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2bc}' | '\u{ff07}' | '\u{b4}' => Some('\''),
+        '\u{2010}'..='\u{2013}' | '\u{2212}' => Some('-'),
+        '\u{ad}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{feff}' => None,
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
+        // Emphasis around or inside a word.
+        '*' | '`' | '~' => None,
+        other => Some(other),
+    }
+}
+
+fn is_markup(c: char) -> bool {
+    matches!(
+        c,
+        '*' | '_' | '`' | '"' | '\'' | ')' | ']' | '~' | '\u{201d}' | '\u{2019}'
+    )
+}
+
+fn keeps(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '\'' | '.' | ':' | '-' | '/' | '%' | '_' | ',')
+}
+
+/// Lower case, white space as single spaces, invisible characters gone: for looking at formatting itself.
+pub(crate) fn flattened(answer: &str) -> String {
+    let mut flat = String::with_capacity(answer.len());
+    for c in answer.chars() {
+        if c.is_whitespace() {
+            if !flat.ends_with(' ') {
+                flat.push(' ');
+            }
+            continue;
+        }
+        let straight = match c {
+            '*' | '`' | '~' => Some(c),
+            other => fold(other),
+        };
+        if let Some(c) = straight {
+            flat.extend(c.to_lowercase());
+        }
+    }
+    flat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(answer: &str) -> Vec<Vec<String>> {
+        sentences(answer)
+            .into_iter()
+            .map(|s| s.words.into_iter().map(|w| w.text).collect())
+            .collect()
+    }
+
+    #[test]
+    fn typography_markdown_and_invisible_characters_do_not_hide_words() {
+        for answer in [
+            "I've restarted it",
+            "I\u{2019}ve **restarted** it",
+            "I've re\u{200b}started\u{a0}it",
+            "I've  `restarted` it",
+        ] {
+            assert_eq!(texts(answer), vec![vec!["i've", "restarted", "it"]], "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_and_ids_stay_whole() {
+        assert_eq!(
+            texts("CPU is 45.2%. lxc:delly:141 is up!"),
+            vec![vec!["cpu", "is", "45.2%"], vec!["lxc:delly:141", "is", "up"]]
+        );
+    }
+
+    #[test]
+    fn spans_point_into_the_answer() {
+        let answer = "Ok \u{2014} “Jellyfin” is at 45%.";
+        for sentence in sentences(answer) {
+            for word in sentence.words {
+                assert!(answer.get(word.span.clone()).is_some(), "{word:?}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_splits_into_words_that_lie_in_it(answer in ".{0,200}") {
+            for sentence in sentences(&answer) {
+                for word in sentence.words {
+                    proptest::prop_assert!(answer.get(word.span).is_some());
+                }
+            }
+        }
+    }
+}

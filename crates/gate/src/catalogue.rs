@@ -1,0 +1,523 @@
+//! The tools: their definitions, and the one classification of what a call does, to what, and how its effect is
+//! checked. The tables live in `tools.toml`; tool servers register theirs at run time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+
+use interlock_protocol::{
+    AlertState, ArgumentName, Arguments, CategoryName, Expectation, KindRule, Mode, ResourceId, ResourceKind,
+    RiskLevel, RunState, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind, ToolName,
+    UnitActivity,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+const BUILT_IN: &str = include_str!("../tools.toml");
+const DEFAULT_TIMEOUT: NonZeroU32 = NonZeroU32::new(30).unwrap();
+
+/// Why a tool cannot be registered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The table does not read.
+    #[error("the tool table does not read: {0}")]
+    Table(#[from] toml::de::Error),
+    /// A name or argument is malformed.
+    #[error("the tool table has a malformed name: {0}")]
+    Name(#[from] interlock_protocol::id::Error),
+    /// The definition contradicts itself.
+    #[error(transparent)]
+    Definition(#[from] interlock_protocol::tool::Error),
+    /// The parameters are no valid JSON Schema.
+    #[error("the parameters of `{tool}` are no valid JSON Schema: {why}")]
+    Schema {
+        /// The tool.
+        tool: ToolName,
+        /// What is wrong.
+        why: String,
+    },
+    /// A tool that may write says nowhere what it writes to.
+    #[error("`{0}` may write, yet declares no target: its effect could not be looked at")]
+    WriteWithoutTarget(ToolName),
+    /// The name is taken.
+    #[error("`{0}` is registered already")]
+    Duplicate(ToolName),
+}
+
+/// What must be observed after an action, before the arguments fill it in.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ExpectRule {
+    /// The guest or container began to run after the write.
+    Restarted,
+    /// The resource is gone.
+    Absent,
+    /// The guest or container is in this state.
+    State(RunState),
+    /// The alert stands here.
+    Alert(AlertState),
+    /// The unit that an argument names is in this activity.
+    Unit {
+        /// The activity.
+        activity: UnitActivity,
+        /// The argument.
+        argument: String,
+    },
+    /// The unit that this argument names became active after the write.
+    UnitRestarted(String),
+    /// The file that one argument names has the content that another gives.
+    File {
+        /// The argument with the path.
+        path: String,
+        /// The argument with the content.
+        content: String,
+    },
+    /// The file that this argument names is gone.
+    FileAbsent(String),
+    /// The container runs from the image that this argument names.
+    Image(String),
+    /// As many replicas are ready as this argument says.
+    Replicas(String),
+}
+
+impl ExpectRule {
+    /// The expectation of a call. `Err` names the argument that is missing for it.
+    pub(crate) fn fill<'a>(
+        &'a self,
+        arguments: &Arguments,
+        resource: ResourceKind,
+    ) -> Result<Expectation, &'a str> {
+        let text = |name: &'a str| {
+            arguments
+                .get(name)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+                .ok_or(name)
+        };
+        let container = matches!(resource, ResourceKind::DockerContainer);
+        Ok(match self {
+            Self::Restarted if container => Expectation::ContainerRestarted,
+            Self::Restarted => Expectation::GuestRestarted,
+            Self::Absent => Expectation::Absent,
+            Self::State(state) if container => Expectation::ContainerState { state: *state },
+            Self::State(state) => Expectation::GuestState { state: *state },
+            Self::Alert(state) => Expectation::AlertState { state: *state },
+            Self::Unit { activity, argument } => Expectation::UnitActivity {
+                unit: text(argument)?,
+                activity: *activity,
+            },
+            Self::UnitRestarted(argument) => Expectation::UnitRestarted {
+                unit: text(argument)?,
+            },
+            Self::File { path, content } => Expectation::FileHash {
+                path: text(path)?,
+                hash: interlock_protocol::ContentHash::of(text(content)?),
+            },
+            Self::FileAbsent(path) => Expectation::FileAbsent { path: text(path)? },
+            Self::Image(argument) => Expectation::ContainerImage {
+                image: text(argument)?,
+            },
+            Self::Replicas(argument) => Expectation::ReadyReplicas {
+                count: arguments
+                    .get(argument)
+                    .and_then(Value::as_u64)
+                    .and_then(|count| u32::try_from(count).ok())
+                    .ok_or(argument.as_str())?,
+            },
+        })
+    }
+}
+
+/// Whether a call runs inside its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// It does: a parent host must not stand in for a child.
+    Inside,
+    /// It is about the target, from outside.
+    About,
+}
+
+/// Whether a read needs something discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discovery {
+    /// It does, if it has a target.
+    Needed,
+    /// It does not.
+    Exempt,
+}
+
+/// What one action of a tool does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// What it does to the world.
+    pub kind: ToolKind,
+    /// How much harm it can do.
+    pub risk: RiskLevel,
+    /// Whether it runs inside its target.
+    pub placement: Placement,
+    /// Whether it needs something discovered.
+    pub discovery: Discovery,
+    /// The argument that asks for a single resource.
+    pub opens: Option<String>,
+    /// The argument that reaches a shell.
+    pub command: Option<String>,
+    /// What must be observed afterwards.
+    pub expect: Option<ExpectRule>,
+}
+
+/// A tool as the gate knows it.
+#[derive(Debug)]
+pub struct Tool {
+    definition: ToolDefinition,
+    fixed_target: Option<ResourceId>,
+    discriminator: Option<String>,
+    actions: BTreeMap<String, Action>,
+    /// What holds where no action is picked by an argument.
+    always: Action,
+    /// What holds for an action that is missing or not listed.
+    unclear: Action,
+    validator: jsonschema::Validator,
+}
+
+impl Tool {
+    /// Its definition.
+    pub const fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    /// The resource that every call is about, where that does not depend on arguments.
+    pub const fn fixed_target(&self) -> Option<&ResourceId> {
+        self.fixed_target.as_ref()
+    }
+
+    /// The action that a call names, as it names it.
+    pub fn action_name<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+        let argument = self.discriminator.as_deref().unwrap_or("action");
+        arguments.get(argument).and_then(Value::as_str)
+    }
+
+    /// What a call with these arguments does. What is not said clearly is a write.
+    pub fn action(&self, arguments: &Arguments) -> &Action {
+        match &self.discriminator {
+            None => &self.always,
+            Some(argument) => arguments
+                .get(argument)
+                .and_then(Value::as_str)
+                .and_then(|action| self.actions.get(action))
+                .unwrap_or(&self.unclear),
+        }
+    }
+
+    /// Every command argument of this tool, whichever action a call names: an argument that can reach a shell is
+    /// judged even where the action says that it will not.
+    pub(crate) fn command<'a>(&self, action: &Action, arguments: &'a Arguments) -> Option<&'a Value> {
+        match &action.command {
+            Some(argument) => arguments.get(argument),
+            None => self.definition.shell.command(arguments),
+        }
+    }
+
+    /// Checks arguments against the schema. `Err` is where and why, for people.
+    pub(crate) fn validate(&self, arguments: &Value) -> Result<(), (String, String)> {
+        if self.validator.is_valid(arguments) {
+            return Ok(());
+        }
+        let found = self.validator.iter_errors(arguments).next();
+        Err(found.map_or_else(
+            || (String::new(), "does not fit the schema".to_owned()),
+            |error| (error.instance_path().to_string(), error.to_string()),
+        ))
+    }
+}
+
+/// Every tool that exists.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    tools: BTreeMap<ToolName, Tool>,
+}
+
+impl Catalogue {
+    /// The tools of `tools.toml`.
+    pub fn built_in() -> Result<Self, Error> {
+        Self::from_toml(BUILT_IN)
+    }
+
+    /// The tools of a table in the form of `tools.toml`.
+    pub fn from_toml(table: &str) -> Result<Self, Error> {
+        let table: Table = toml::from_str(table)?;
+        let mut catalogue = Self::default();
+        for row in table.tool {
+            catalogue.insert(row.into_tool()?)?;
+        }
+        Ok(catalogue)
+    }
+
+    /// Adds a tool that a tool server offers. Its target is that server unless its arguments name one.
+    pub fn register(&mut self, definition: ToolDefinition, target: Option<ResourceId>) -> Result<(), Error> {
+        let (discriminator, kinds, always) = match &definition.kind {
+            KindRule::Fixed { kind } => (None, BTreeMap::new(), *kind),
+            KindRule::ByAction { argument, actions } => (
+                Some(argument.as_str().to_owned()),
+                actions.clone(),
+                ToolKind::Write,
+            ),
+        };
+        let command = match &definition.shell {
+            ShellRule::Never => None,
+            ShellRule::Argument { argument } => Some(argument.as_str().to_owned()),
+        };
+        let action = |kind| Action {
+            kind,
+            risk: definition.risk,
+            placement: if command.is_some() {
+                Placement::Inside
+            } else {
+                Placement::About
+            },
+            discovery: Discovery::Needed,
+            opens: None,
+            command: command.clone(),
+            expect: None,
+        };
+        let parts = Parts {
+            fixed_target: target,
+            discriminator,
+            actions: kinds
+                .into_iter()
+                .map(|(name, kind)| (name, action(kind)))
+                .collect(),
+            always: action(always),
+            unclear: action(ToolKind::Write),
+        };
+        self.insert(parts.into_tool(definition)?)
+    }
+
+    fn insert(&mut self, tool: Tool) -> Result<(), Error> {
+        let name = tool.definition.name.clone();
+        if self.tools.contains_key(&name) {
+            return Err(Error::Duplicate(name));
+        }
+        self.tools.insert(name, tool);
+        Ok(())
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    /// Every tool, by name.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.values()
+    }
+
+    /// What a call does to the world: the single classification. An unknown tool is a write.
+    pub fn classify(&self, tool: &str, arguments: &Arguments) -> ToolKind {
+        self.get(tool)
+            .map_or(ToolKind::Write, |tool| tool.action(arguments).kind)
+    }
+}
+
+struct Parts {
+    fixed_target: Option<ResourceId>,
+    discriminator: Option<String>,
+    actions: BTreeMap<String, Action>,
+    always: Action,
+    unclear: Action,
+}
+
+impl Parts {
+    fn into_tool(self, definition: ToolDefinition) -> Result<Tool, Error> {
+        definition.check()?;
+        let may_write = self.discriminator.is_some()
+            || self.always.kind == ToolKind::Write
+            || self.actions.values().any(|action| action.kind == ToolKind::Write);
+        let only_resolves = self.always.kind == ToolKind::Resolve
+            && self
+                .actions
+                .values()
+                .all(|action| action.kind == ToolKind::Resolve);
+        if may_write && !only_resolves && self.fixed_target.is_none() && definition.target == TargetRule::None
+        {
+            return Err(Error::WriteWithoutTarget(definition.name));
+        }
+        let validator = jsonschema::options()
+            .build(&definition.parameters)
+            .map_err(|error| Error::Schema {
+                tool: definition.name.clone(),
+                why: error.to_string(),
+            })?;
+        Ok(Tool {
+            definition,
+            fixed_target: self.fixed_target,
+            discriminator: self.discriminator,
+            actions: self.actions,
+            always: self.always,
+            unclear: self.unclear,
+            validator,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    tool: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: ToolName,
+    description: String,
+    category: CategoryName,
+    risk: RiskLevel,
+    kind: ToolKind,
+    by: Option<String>,
+    #[serde(default)]
+    actions: BTreeMap<String, ActionRow>,
+    target: Option<TargetRow>,
+    #[serde(default)]
+    routed: bool,
+    command: Option<String>,
+    expect: Option<ExpectRule>,
+    #[serde(default)]
+    requires_approval: bool,
+    #[serde(default)]
+    requires_sandbox: bool,
+    allowed_modes: Option<BTreeSet<Mode>>,
+    timeout_seconds: Option<NonZeroU32>,
+    rate_limit_per_hour: Option<NonZeroU32>,
+    parameters: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActionRow {
+    kind: ToolKind,
+    risk: Option<RiskLevel>,
+    #[serde(default)]
+    routed: bool,
+    #[serde(default)]
+    exempt: bool,
+    opens: Option<String>,
+    command: Option<String>,
+    expect: Option<ExpectRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TargetRow {
+    #[serde(default)]
+    arguments: Vec<ArgumentName>,
+    bare: Option<ResourceKind>,
+    fixed: Option<ResourceId>,
+}
+
+impl Row {
+    fn into_tool(self) -> Result<Tool, Error> {
+        let placement = |routed: bool| {
+            if routed {
+                Placement::Inside
+            } else {
+                Placement::About
+            }
+        };
+        let unclear = Action {
+            kind: ToolKind::Write,
+            risk: self.risk,
+            placement: placement(self.routed),
+            discovery: Discovery::Needed,
+            opens: None,
+            command: self.command.clone(),
+            expect: None,
+        };
+        let always = Action {
+            kind: self.kind,
+            expect: self.expect.clone(),
+            ..unclear.clone()
+        };
+        let command = self
+            .command
+            .iter()
+            .chain(self.actions.values().filter_map(|action| action.command.as_ref()))
+            .next()
+            .cloned();
+        let routed = self.routed;
+        let kind = match &self.by {
+            None => KindRule::Fixed { kind: self.kind },
+            Some(argument) => KindRule::ByAction {
+                argument: ArgumentName::new(argument.as_str())?,
+                actions: self
+                    .actions
+                    .iter()
+                    .map(|(name, row)| (name.clone(), row.kind))
+                    .collect(),
+            },
+        };
+        let risk = self.risk;
+        let actions = self
+            .actions
+            .into_iter()
+            .map(|(name, row)| {
+                let action = Action {
+                    kind: row.kind,
+                    risk: row.risk.unwrap_or(risk),
+                    placement: placement(routed || row.routed),
+                    discovery: if row.exempt {
+                        Discovery::Exempt
+                    } else {
+                        Discovery::Needed
+                    },
+                    opens: row.opens,
+                    command: row.command,
+                    expect: row.expect,
+                };
+                (name, action)
+            })
+            .collect();
+        let (arguments, bare, fixed_target) = match self.target {
+            None => (Vec::new(), None, None),
+            Some(row) => (row.arguments, row.bare, row.fixed),
+        };
+        let target = if arguments.is_empty() {
+            TargetRule::None
+        } else {
+            let arguments = arguments
+                .into_iter()
+                .map(|name| TargetArgument { name, bare })
+                .collect();
+            TargetRule::Arguments { arguments }
+        };
+        let shell = match command {
+            None => ShellRule::Never,
+            Some(argument) => ShellRule::Argument {
+                argument: ArgumentName::new(argument)?,
+            },
+        };
+        let definition = ToolDefinition {
+            name: self.name,
+            description: self.description,
+            parameters: self.parameters,
+            category: self.category,
+            risk: self.risk,
+            kind,
+            modes: self
+                .allowed_modes
+                .unwrap_or_else(|| Mode::ALL.iter().copied().collect()),
+            requires_approval: self.requires_approval,
+            requires_sandbox: self.requires_sandbox,
+            timeout_seconds: self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
+            rate_limit_per_hour: self.rate_limit_per_hour,
+            target,
+            shell,
+        };
+        Parts {
+            fixed_target,
+            discriminator: self.by,
+            actions,
+            always,
+            unclear,
+        }
+        .into_tool(definition)
+    }
+}

@@ -1,0 +1,415 @@
+//! What this session has discovered. The only source from which a target may be taken.
+//!
+//! Lives in memory and nowhere else: it has no serial form, because infrastructure changes between sessions and
+//! a stored copy would be believed. Two clocks run on each entry and must never be mixed: *use* (every add and
+//! lookup; decides expiry and eviction) and *explicit access* (a mention, a single `get`, a selection; the sign
+//! of someone's intent, read by routing alone).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use interlock_protocol::{ResourceId, ResourceKind};
+use jiff::{SignedDuration, Timestamp};
+
+/// How long an entry lives after its last use.
+pub(crate) const TTL: SignedDuration = SignedDuration::from_mins(45);
+/// How many entries a session holds.
+pub(crate) const MAX_ENTRIES: usize = 500;
+
+/// The bounds of a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextLimits {
+    /// How long an entry lives after its last use.
+    pub ttl: SignedDuration,
+    /// How many entries there may be.
+    pub max_entries: usize,
+    /// How long an explicit access counts for routing.
+    pub explicit_window: SignedDuration,
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self {
+            ttl: TTL,
+            max_entries: MAX_ENTRIES,
+            explicit_window: TTL,
+        }
+    }
+}
+
+/// What discovery said about one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedResource {
+    /// Its canonical id.
+    pub id: ResourceId,
+    /// Its display name.
+    pub name: String,
+    /// Other names it answers to.
+    pub aliases: Vec<String>,
+    /// The state it was in, where its kind has one.
+    pub state: Option<String>,
+}
+
+impl ResolvedResource {
+    /// A resource with a name and nothing else known.
+    pub fn new(id: ResourceId, name: impl Into<String>) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            aliases: Vec::new(),
+            state: None,
+        }
+    }
+
+    /// The same resource with another name it answers to.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.aliases.push(alias.into());
+        self
+    }
+
+    /// The same resource in this state.
+    #[must_use]
+    pub fn in_state(mut self, state: impl Into<String>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
+
+    /// Whether something whose id names `host` lives on this resource.
+    pub(crate) fn answers_as_host(&self, host: &str) -> bool {
+        self.id.uid().eq_ignore_ascii_case(host)
+            || self.name.eq_ignore_ascii_case(host)
+            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(host))
+    }
+}
+
+/// How a resource came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// One of many: a search, a list, a prefetch.
+    Bulk,
+    /// Asked for by itself: a mention, a single `get`, a selection.
+    Explicit,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// Exactly one resource.
+    Found(Arc<ResolvedResource>),
+    /// Several: choosing would be guessing.
+    Ambiguous(Vec<ResourceId>),
+    /// None that this session discovered.
+    Unknown,
+}
+
+/// Whether an addition had room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is known now.
+    Yes,
+    /// Everything is pinned and there is no room.
+    Full,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    resource: Arc<ResolvedResource>,
+    used_at: Timestamp,
+    used_order: u64,
+    explicit_at: Option<Timestamp>,
+    pinned: bool,
+}
+
+/// The resources a session has discovered, by id, name and alias.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ResolvedContext {
+    limits: ContextLimits,
+    entries: BTreeMap<ResourceId, Entry>,
+    /// Lower-cased names and aliases. Several ids under one name make it ambiguous.
+    names: BTreeMap<String, BTreeSet<ResourceId>>,
+    uses: u64,
+}
+
+impl ResolvedContext {
+    /// An empty context.
+    pub fn new(limits: ContextLimits) -> Self {
+        Self {
+            limits,
+            entries: BTreeMap::new(),
+            names: BTreeMap::new(),
+            uses: 0,
+        }
+    }
+
+    /// A copy for exploring two futures of one session.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            limits: self.limits,
+            entries: self.entries.clone(),
+            names: self.names.clone(),
+            uses: self.uses,
+        }
+    }
+
+    pub(crate) fn add(&mut self, resource: ResolvedResource, access: Access, now: Timestamp) -> Added {
+        self.expire(now);
+        let before = self.remove(&resource.id);
+        if self.entries.len() >= self.limits.max_entries && !self.evict() {
+            if let Some(before) = before {
+                self.index(&before.resource);
+                self.entries.insert(before.resource.id.clone(), before);
+            }
+            return Added::Full;
+        }
+        let explicit_at = match access {
+            Access::Explicit => Some(now),
+            Access::Bulk => before.as_ref().and_then(|entry| entry.explicit_at),
+        };
+        self.uses += 1;
+        self.index(&resource);
+        let entry = Entry {
+            used_at: now,
+            used_order: self.uses,
+            explicit_at,
+            pinned: before.is_some_and(|entry| entry.pinned),
+            resource: Arc::new(resource),
+        };
+        self.entries.insert(entry.resource.id.clone(), entry);
+        Added::Yes
+    }
+
+    /// What a name, alias or canonical id stands for, if this session discovered it. Looking is using.
+    ///
+    /// A text in the form of a canonical id is looked up as an id only, so that no alias can pose as one.
+    pub(crate) fn lookup(&mut self, text: &str, now: Timestamp) -> Lookup {
+        let id = match text.parse::<ResourceId>() {
+            Ok(id) => {
+                if !self.is_live(&id, now) {
+                    return Lookup::Unknown;
+                }
+                id
+            }
+            Err(_) => {
+                let name = text.to_lowercase();
+                let mut live: Vec<ResourceId> = self
+                    .names
+                    .get(&name)
+                    .into_iter()
+                    .flatten()
+                    .filter(|id| self.is_live(id, now))
+                    .cloned()
+                    .collect();
+                match live.len() {
+                    1 => live.swap_remove(0),
+                    0 => return Lookup::Unknown,
+                    _ => return Lookup::Ambiguous(live),
+                }
+            }
+        };
+        self.uses += 1;
+        let order = self.uses;
+        match self.entries.get_mut(&id) {
+            Some(entry) => {
+                entry.used_at = now;
+                entry.used_order = order;
+                Lookup::Found(Arc::clone(&entry.resource))
+            }
+            None => Lookup::Unknown,
+        }
+    }
+
+    /// What is known under this id. Does not count as use.
+    pub fn get(&self, id: &ResourceId, now: Timestamp) -> Option<&ResolvedResource> {
+        self.entries
+            .get(id)
+            .filter(|entry| self.live(entry, now))
+            .map(|entry| &*entry.resource)
+    }
+
+    /// Whether anything is known at all.
+    pub fn has_any(&self, now: Timestamp) -> bool {
+        self.entries.values().any(|entry| self.live(entry, now))
+    }
+
+    /// How many resources are known.
+    pub fn len(&self, now: Timestamp) -> usize {
+        self.entries
+            .values()
+            .filter(|entry| self.live(entry, now))
+            .count()
+    }
+
+    /// Everything known, in the order of ids.
+    pub fn resources(&self, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
+        self.entries
+            .values()
+            .filter(move |entry| self.live(entry, now))
+            .map(|entry| &*entry.resource)
+    }
+
+    pub(crate) fn mark_explicit(&mut self, id: &ResourceId, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.explicit_at = Some(now);
+        }
+    }
+
+    /// Whether someone asked for this resource by itself within the window.
+    pub fn was_explicitly_accessed(&self, id: &ResourceId, now: Timestamp) -> bool {
+        self.entries
+            .get(id)
+            .is_some_and(|entry| self.live(entry, now) && self.explicit(entry, now))
+    }
+
+    /// Protects a resource from eviction. Not from age: a pin does not make old knowledge new.
+    pub fn pin(&mut self, id: &ResourceId) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.pinned = true;
+        }
+    }
+
+    /// Ends the protection.
+    pub fn unpin(&mut self, id: &ResourceId) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.pinned = false;
+        }
+    }
+
+    /// Whether a resource is protected from eviction.
+    pub fn is_pinned(&self, id: &ResourceId) -> bool {
+        self.entries.get(id).is_some_and(|entry| entry.pinned)
+    }
+
+    /// The explicitly accessed resources that live on the host with this name.
+    pub(crate) fn explicit_children_of_name(
+        &self,
+        host: &str,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &ResolvedResource> {
+        self.explicit_entries(now).filter(move |resource| {
+            resource
+                .id
+                .host()
+                .is_some_and(|name| name.eq_ignore_ascii_case(host))
+        })
+    }
+
+    /// The explicitly accessed resources that live on this one.
+    pub(crate) fn explicit_children_of<'a>(
+        &'a self,
+        parent: &'a ResolvedResource,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'a ResolvedResource> {
+        self.explicit_entries(now).filter(move |resource| {
+            resource.id != parent.id
+                && may_host(parent.id.kind())
+                && resource
+                    .id
+                    .host()
+                    .is_some_and(|name| parent.answers_as_host(name))
+        })
+    }
+
+    fn explicit_entries(&self, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
+        self.entries
+            .values()
+            .filter(move |entry| self.live(entry, now) && self.explicit(entry, now))
+            .map(|entry| &*entry.resource)
+    }
+
+    pub(crate) fn clear(&mut self, keep: Keep) {
+        match keep {
+            Keep::Nothing => self.entries.clear(),
+            Keep::Pinned => self.entries.retain(|_, entry| entry.pinned),
+        }
+        self.names.clear();
+        let kept: Vec<Arc<ResolvedResource>> = self
+            .entries
+            .values()
+            .map(|entry| Arc::clone(&entry.resource))
+            .collect();
+        for resource in &kept {
+            self.index(resource);
+        }
+    }
+
+    pub(crate) fn expire(&mut self, now: Timestamp) {
+        let gone: Vec<ResourceId> = self
+            .entries
+            .values()
+            .filter(|entry| !self.live(entry, now))
+            .map(|entry| entry.resource.id.clone())
+            .collect();
+        for id in gone {
+            self.remove(&id);
+        }
+    }
+
+    fn evict(&mut self) -> bool {
+        let oldest = self
+            .entries
+            .values()
+            .filter(|entry| !entry.pinned)
+            .min_by_key(|entry| entry.used_order)
+            .map(|entry| entry.resource.id.clone());
+        oldest.is_some_and(|id| self.remove(&id).is_some())
+    }
+
+    fn remove(&mut self, id: &ResourceId) -> Option<Entry> {
+        let entry = self.entries.remove(id)?;
+        for name in names_of(&entry.resource) {
+            if let Some(ids) = self.names.get_mut(&name) {
+                ids.remove(id);
+                if ids.is_empty() {
+                    self.names.remove(&name);
+                }
+            }
+        }
+        Some(entry)
+    }
+
+    fn index(&mut self, resource: &ResolvedResource) {
+        for name in names_of(resource) {
+            self.names.entry(name).or_default().insert(resource.id.clone());
+        }
+    }
+
+    fn is_live(&self, id: &ResourceId, now: Timestamp) -> bool {
+        self.entries.get(id).is_some_and(|entry| self.live(entry, now))
+    }
+
+    fn live(&self, entry: &Entry, now: Timestamp) -> bool {
+        now.duration_since(entry.used_at) <= self.limits.ttl
+    }
+
+    fn explicit(&self, entry: &Entry, now: Timestamp) -> bool {
+        entry
+            .explicit_at
+            .is_some_and(|at| now.duration_since(at) <= self.limits.explicit_window)
+    }
+}
+
+/// What a reset keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Keep {
+    /// Nothing: everything must be discovered anew.
+    Nothing,
+    /// What is pinned.
+    Pinned,
+}
+
+fn names_of(resource: &ResolvedResource) -> BTreeSet<String> {
+    std::iter::once(&resource.name)
+        .chain(&resource.aliases)
+        .map(|name| name.to_lowercase())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// Whether something can live on a resource of this kind: an alert named like a host is no host.
+const fn may_host(kind: ResourceKind) -> bool {
+    !matches!(
+        kind,
+        ResourceKind::Alert | ResourceKind::Note | ResourceKind::ToolServer
+    )
+}

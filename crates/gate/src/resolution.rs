@@ -1,0 +1,216 @@
+//! Strict resolution: which discovered resource a call is about.
+
+use std::sync::Arc;
+
+use interlock_protocol::{Arguments, ErrorCode, ResourceId, TargetRule, ToolKind};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::catalogue::{Action, Discovery, Tool};
+use crate::context::{Lookup, ResolvedContext, ResolvedResource};
+use crate::plan::Target;
+use crate::refusal::{About, Recovery, Refusal};
+use crate::rule::Rule;
+
+/// Whether a target must have been discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StrictResolution {
+    /// It must.
+    #[default]
+    On,
+    /// A canonical id is taken as it stands.
+    Off,
+}
+
+/// What a call is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolved {
+    /// The resource, if it is known.
+    pub(crate) resource: Option<Arc<ResolvedResource>>,
+    /// How the call named it.
+    pub(crate) named: Option<String>,
+}
+
+impl Resolved {
+    pub(crate) fn id(&self) -> Option<&ResourceId> {
+        self.resource.as_ref().map(|resource| &resource.id)
+    }
+
+    pub(crate) fn target(&self) -> Option<Target> {
+        self.resource.as_ref().map(|resource| Target {
+            id: resource.id.clone(),
+            name: resource.name.clone(),
+            state: resource.state.clone(),
+        })
+    }
+}
+
+pub(crate) fn resolve(
+    strict: StrictResolution,
+    context: &mut ResolvedContext,
+    tool: &Tool,
+    action: &Action,
+    arguments: &Arguments,
+    about: &About,
+    now: Timestamp,
+) -> Result<Resolved, Refusal> {
+    let mut found: Vec<(String, Option<Arc<ResolvedResource>>)> = Vec::new();
+    if let Some(id) = tool.fixed_target() {
+        found.push(look_up(context, &id.to_string(), None, about, now)?);
+    }
+    if let TargetRule::Arguments { arguments: targets } = &tool.definition().target {
+        for target in targets {
+            match arguments.get(target.name.as_str()) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(text)) => found.push(look_up(context, text, target.bare, about, now)?),
+                Some(_) => {
+                    return Err(Refusal::new(
+                        Rule::StrictResolution,
+                        ErrorCode::InvalidInput,
+                        about.clone(),
+                        format!("Argument `{}` names a resource and is not a text.", target.name),
+                    ));
+                }
+            }
+        }
+    }
+    agree(&found, about)?;
+    match action.kind {
+        ToolKind::Write => write_target(strict, found, about),
+        ToolKind::Resolve => Ok(first(found)),
+        ToolKind::Read => {
+            let nothing_known = found.iter().all(|(_, resource)| resource.is_none()) && !context.has_any(now);
+            let needs = match (strict, action.discovery) {
+                (StrictResolution::On, Discovery::Needed) => !found.is_empty(),
+                (StrictResolution::Off, _) | (_, Discovery::Exempt) => false,
+            };
+            if needs && nothing_known {
+                let name = found.first().map_or("", |(name, _)| name.as_str());
+                return Err(undiscovered(
+                    name,
+                    about,
+                    "Nothing was discovered in this session yet.",
+                ));
+            }
+            Ok(first(found))
+        }
+    }
+}
+
+fn first(found: Vec<(String, Option<Arc<ResolvedResource>>)>) -> Resolved {
+    match found.into_iter().next() {
+        Some((named, resource)) => Resolved {
+            resource,
+            named: Some(named),
+        },
+        None => Resolved {
+            resource: None,
+            named: None,
+        },
+    }
+}
+
+fn write_target(
+    strict: StrictResolution,
+    found: Vec<(String, Option<Arc<ResolvedResource>>)>,
+    about: &About,
+) -> Result<Resolved, Refusal> {
+    let missing = match strict {
+        StrictResolution::On => found.iter().find(|(_, resource)| resource.is_none()),
+        StrictResolution::Off => None,
+    };
+    if let Some((name, _)) = missing {
+        let message = format!("`{name}` was not discovered in this session.");
+        return Err(undiscovered(name, about, &message));
+    }
+    let Some((named, resource)) = found.into_iter().next() else {
+        return Err(undiscovered("", about, "The call names no resource to write to."));
+    };
+    let resource = match resource {
+        Some(resource) => resource,
+        None => match named.parse::<ResourceId>() {
+            Ok(id) => Arc::new(ResolvedResource::new(id, named.as_str())),
+            Err(_) => {
+                let message = format!("`{named}` is neither discovered nor a canonical resource id.");
+                return Err(undiscovered(&named, about, &message));
+            }
+        },
+    };
+    Ok(Resolved {
+        resource: Some(resource),
+        named: Some(named),
+    })
+}
+
+fn look_up(
+    context: &mut ResolvedContext,
+    text: &str,
+    bare: Option<interlock_protocol::ResourceKind>,
+    about: &About,
+    now: Timestamp,
+) -> Result<(String, Option<Arc<ResolvedResource>>), Refusal> {
+    let mut lookup = context.lookup(text, now);
+    if lookup == Lookup::Unknown
+        && let Some(id) = bare.and_then(|kind| ResourceId::global(kind, text).ok())
+    {
+        lookup = context.lookup(&id.to_string(), now);
+    }
+    match lookup {
+        Lookup::Found(resource) => Ok((text.to_owned(), Some(resource))),
+        Lookup::Unknown => Ok((text.to_owned(), None)),
+        Lookup::Ambiguous(candidates) => {
+            let ids: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+            Err(Refusal::new(
+                Rule::StrictResolution,
+                ErrorCode::StrictResolution,
+                about.clone(),
+                format!("`{text}` is the name of {} resources.", ids.len()),
+            )
+            .detail("resource_id", text)
+            .detail("candidates", ids)
+            .hint("A canonical id out of the candidates names one of them."))
+        }
+    }
+}
+
+/// Every named resource is the first one, or the host that the first one lives on.
+fn agree(found: &[(String, Option<Arc<ResolvedResource>>)], about: &About) -> Result<(), Refusal> {
+    let mut resources = found.iter().filter_map(|(_, resource)| resource.as_deref());
+    let Some(primary) = resources.next() else {
+        return Ok(());
+    };
+    let stray = resources.find(|other| {
+        other.id != primary.id && !primary.id.host().is_some_and(|host| other.answers_as_host(host))
+    });
+    match stray {
+        None => Ok(()),
+        Some(other) => Err(Refusal::new(
+            Rule::StrictResolution,
+            ErrorCode::InvalidInput,
+            about.clone(),
+            format!(
+                "The call names two resources: `{}` and `{}`.",
+                primary.id, other.id
+            ),
+        )
+        .detail("resource_ids", vec![primary.id.to_string(), other.id.to_string()])
+        .recovery(Recovery::Automatic)),
+    }
+}
+
+fn undiscovered(name: &str, about: &About, message: &str) -> Refusal {
+    let action = about
+        .action
+        .as_deref()
+        .or(about.tool.as_ref().map(|tool| tool.as_str()))
+        .unwrap_or("");
+    Refusal::new(
+        Rule::StrictResolution,
+        ErrorCode::StrictResolution,
+        about.clone(),
+        message,
+    )
+    .detail("resource_id", name)
+    .detail("action", action)
+    .hint("`infra_query` with action=search discovers resources.")
+}

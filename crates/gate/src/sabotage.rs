@@ -1,0 +1,35 @@
+//! The ways in which the tests break the gate, one per promise: a check that cannot fail proves nothing.
+//!
+//! Outside the tests nothing can switch one on: the field that would hold it does not exist.
+
+use crate::rule::Rule;
+
+/// One thing that is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "only the tests break the gate"))]
+pub(crate) enum Sabotage {
+    /// The rule is not asked.
+    Skip(Rule),
+    /// What is not said clearly, and every other write, is taken for a read.
+    WriteIsRead,
+    /// A reading of any resource ends every verification.
+    AnyResourceVerifies,
+    /// A reading that was permitted before the write ended counts.
+    EarlierReadingVerifies,
+    /// A write that failed is not looked at.
+    FailedWriteNeedsNoReading,
+    /// A reset forgets what was not looked at yet.
+    ResetDropsVerification,
+    /// A permit does not look at the kill switch again.
+    BeginIgnoresKillSwitch,
+    /// Finding many resources counts as asking for each.
+    BulkIsExplicit,
+    /// A hold can be approved again.
+    HoldApprovesTwice,
+    /// A hold can be approved after its time.
+    ExpiredHoldApproves,
+    /// An approved plan may be another than the one held.
+    ApprovesAnotherPlan,
+    /// Phantom detection is off.
+    PhantomsPass,
+}

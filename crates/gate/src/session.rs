@@ -1,0 +1,288 @@
+//! What the gate remembers of one session: what it discovered, and where each of its executions stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use interlock_protocol::{
+    ContentHash, ControlLevel, ExecutionId, HoldId, PermitId, Receipt, SessionId, Status, ToolName, UserId,
+    Verification,
+};
+use jiff::Timestamp;
+
+use crate::context::{Access, ContextLimits, ResolvedContext};
+use crate::plan::Plan;
+use crate::recovery::Recoveries;
+use crate::repetition::LastCall;
+use crate::state::State;
+use crate::verification::{PendingVerification, VerificationEnd};
+
+/// Which tools a session may use.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolScope {
+    /// Every tool of the catalogue.
+    #[default]
+    All,
+    /// These.
+    Only(BTreeSet<ToolName>),
+}
+
+impl ToolScope {
+    /// Whether this tool is among them.
+    pub fn contains(&self, tool: &ToolName) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(tools) => tools.contains(tool),
+        }
+    }
+}
+
+/// Whether the one who owns a session may approve its holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FourEyes {
+    /// The owner may.
+    #[default]
+    Off,
+    /// Someone else must.
+    On,
+}
+
+/// What a session begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionOptions {
+    /// How much may happen without a human.
+    pub level: ControlLevel,
+    /// Which tools it may use.
+    pub tools: ToolScope,
+    /// Who asked for it; nobody for an alert.
+    pub owner: Option<UserId>,
+    /// Whether the owner may approve its holds.
+    pub four_eyes: FourEyes,
+    /// The bounds of its context.
+    pub limits: ContextLimits,
+}
+
+/// What the gate remembers of one session. Has no serial form: see [`ResolvedContext`].
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) options: SessionOptions,
+    pub(crate) context: ResolvedContext,
+    pub(crate) executions: BTreeMap<ExecutionId, Execution>,
+    /// Every write that ran, with how its verification ended.
+    pub(crate) writes: Vec<WriteRecord>,
+    /// Holds that were decided here. A stale copy of one cannot be decided again.
+    pub(crate) decided_holds: BTreeSet<HoldId>,
+    /// Orders permits, receipts and refusals among themselves, whatever the clock does.
+    pub(crate) order: u64,
+}
+
+/// One write that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteRecord {
+    /// What it did.
+    pub receipt: Receipt,
+    /// The plan that was permitted.
+    pub plan: Arc<Plan>,
+    /// How its verification ended; nothing while it is pending.
+    pub verification: Option<Verification>,
+}
+
+/// Where one execution stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Execution {
+    pub(crate) state: State,
+    pub(crate) outstanding: BTreeMap<PermitId, Outstanding>,
+    pub(crate) pending: Vec<PendingVerification>,
+    pub(crate) ended: Vec<VerificationEnd>,
+    pub(crate) last: Option<LastCall>,
+    pub(crate) recoveries: Recoveries,
+    pub(crate) hold: Option<OpenHold>,
+    /// How many writes were refused since the last verification ended.
+    pub(crate) blocked_writes: u32,
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self {
+            state: State::Resolving,
+            outstanding: BTreeMap::new(),
+            pending: Vec::new(),
+            ended: Vec::new(),
+            last: None,
+            recoveries: Recoveries::default(),
+            hold: None,
+            blocked_writes: 0,
+        }
+    }
+}
+
+/// A permit without a receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outstanding {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) plan_hash: ContentHash,
+    pub(crate) fingerprint: ContentHash,
+    /// Whether what a resolve finds was asked for by itself.
+    pub(crate) access: Access,
+    /// The session's order number of the permit.
+    pub(crate) order: u64,
+}
+
+/// A call of this execution that waits for a human.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OpenHold {
+    pub(crate) id: HoldId,
+    pub(crate) plan_hash: ContentHash,
+    pub(crate) fingerprint: ContentHash,
+    pub(crate) expires_at: Timestamp,
+}
+
+impl Session {
+    /// A session that knows nothing yet.
+    pub fn new(id: SessionId, options: SessionOptions) -> Self {
+        Self {
+            id,
+            context: ResolvedContext::new(options.limits),
+            options,
+            executions: BTreeMap::new(),
+            writes: Vec::new(),
+            decided_holds: BTreeSet::new(),
+            order: 0,
+        }
+    }
+
+    /// A copy for exploring two futures of one session.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            options: self.options.clone(),
+            context: self.context.fork(),
+            executions: self.executions.clone(),
+            writes: self.writes.clone(),
+            decided_holds: self.decided_holds.clone(),
+            order: self.order,
+        }
+    }
+
+    /// This session.
+    pub const fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// What it began with.
+    pub const fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    /// Changes how much may happen without a human, from now on.
+    pub fn set_level(&mut self, level: ControlLevel) {
+        self.options.level = level;
+    }
+
+    /// What it discovered.
+    pub const fn context(&self) -> &ResolvedContext {
+        &self.context
+    }
+
+    /// What it discovered, for pinning.
+    pub const fn context_mut(&mut self) -> &mut ResolvedContext {
+        &mut self.context
+    }
+
+    /// Where an execution stands. One that has done nothing is `Resolving`.
+    pub fn state(&self, execution: &ExecutionId) -> State {
+        self.executions
+            .get(execution)
+            .map_or(State::Resolving, |execution| execution.state)
+    }
+
+    /// The executions that have done something.
+    pub fn executions(&self) -> impl Iterator<Item = &ExecutionId> {
+        self.executions.keys()
+    }
+
+    /// The writes of an execution whose resources were not yet looked at: what a restart must bring back.
+    pub fn pending(&self, execution: &ExecutionId) -> &[PendingVerification] {
+        self.executions
+            .get(execution)
+            .map_or(&[], |execution| &execution.pending)
+    }
+
+    /// How the verifications of an execution ended.
+    pub fn ended(&self, execution: &ExecutionId) -> &[VerificationEnd] {
+        self.executions
+            .get(execution)
+            .map_or(&[], |execution| &execution.ended)
+    }
+
+    /// How many writes were refused since the last verification ended.
+    pub fn blocked_writes(&self, execution: &ExecutionId) -> u32 {
+        self.executions
+            .get(execution)
+            .map_or(0, |execution| execution.blocked_writes)
+    }
+
+    /// The refusals of an execution that no success has answered yet.
+    pub fn recoveries(&self, execution: &ExecutionId) -> Option<&Recoveries> {
+        self.executions
+            .get(execution)
+            .map(|execution| &execution.recoveries)
+    }
+
+    /// The hold that an execution waits for.
+    pub fn open_hold(&self, execution: &ExecutionId) -> Option<&HoldId> {
+        self.executions.get(execution)?.hold.as_ref().map(|hold| &hold.id)
+    }
+
+    /// Every write that ran, in order.
+    pub fn writes(&self) -> &[WriteRecord] {
+        &self.writes
+    }
+
+    /// The status with which the session would end now, as far as its writes go.
+    pub fn standing(&self) -> Status {
+        let unseen = self
+            .writes
+            .iter()
+            .any(|write| matches!(write.verification, None | Some(Verification::Inconclusive)));
+        let interrupted = self.executions.values().any(|execution| {
+            !execution.pending.is_empty()
+                || execution
+                    .ended
+                    .iter()
+                    .any(|end| end.outcome == Verification::Inconclusive)
+        });
+        if unseen || interrupted {
+            Status::Unverified
+        } else {
+            Status::Completed
+        }
+    }
+
+    pub(crate) fn next_order(&mut self) -> u64 {
+        self.order += 1;
+        self.order
+    }
+
+    pub(crate) fn execution_mut(&mut self, id: &ExecutionId) -> &mut Execution {
+        self.executions.entry(id.clone()).or_default()
+    }
+}
+
+impl Execution {
+    /// The state that follows from what is pending, outside `Resolving` and `Concluded`.
+    pub(crate) fn settle_state(&mut self) {
+        let writing = self
+            .outstanding
+            .values()
+            .any(|outstanding| outstanding.plan.kind == interlock_protocol::ToolKind::Write);
+        self.state = if writing {
+            State::Writing
+        } else if self.pending.is_empty() {
+            State::Reading
+        } else {
+            State::Verifying
+        };
+    }
+}

@@ -1,0 +1,479 @@
+//! What happened comes back: receipts, readings, discoveries, and permits that were never begun.
+
+use interlock_protocol::{
+    CallId, ContentHash, Evidence, ExecutionId, Expectation, Outcome, PermitId, Receipt, ResourceId,
+    ToolKind, Verification,
+};
+use jiff::Timestamp;
+
+use crate::context::{Access, Added, Keep, ResolvedResource};
+use crate::gate::Gate;
+use crate::permit::NotStarted;
+use crate::recovery::PendingRecovery;
+use crate::refusal::Refusal;
+use crate::repetition::Fate;
+use crate::sabotage::Sabotage;
+use crate::session::{Session, WriteRecord};
+use crate::state::State;
+use crate::verification::{Comparison, PendingVerification, VerificationEnd, compare};
+use crate::world::World;
+
+/// Why a receipt is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// No permit of that id is outstanding: never issued, or settled already.
+    #[error("permit `{0}` is not outstanding")]
+    NotOutstanding(PermitId),
+    /// The receipt is for another plan than the permit.
+    #[error("the receipt of `{permit}` is for plan {got}, and the permit for {want}")]
+    OtherPlan {
+        /// The permit.
+        permit: PermitId,
+        /// The permitted plan.
+        want: ContentHash,
+        /// The receipt's plan.
+        got: ContentHash,
+    },
+    /// No verification of that permit is pending.
+    #[error("no verification of `{0}` is pending")]
+    NotPending(PermitId),
+}
+
+/// Everything that came of running one permit.
+#[derive(Debug, Clone)]
+pub struct Report<'a> {
+    /// What it did.
+    pub receipt: &'a Receipt,
+    /// What it read.
+    pub evidence: Option<&'a Evidence>,
+    /// What it discovered. Taken only from a resolve.
+    pub discovered: Vec<ResolvedResource>,
+}
+
+/// What settling changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settled {
+    /// The verification that a write made due.
+    pub required: Option<PendingVerification>,
+    /// The verifications that a reading ended.
+    pub ended: Vec<VerificationEnd>,
+    /// The refusal that this success recovered from.
+    pub recovered: Option<PendingRecovery>,
+    /// How many discovered resources found no room, or came from a call that may not discover.
+    pub dropped: usize,
+}
+
+/// A reading that code must take itself, as a typed operation: no model shapes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueReading {
+    /// The agent at work.
+    pub execution: ExecutionId,
+    /// The permit of the write.
+    pub permit: PermitId,
+    /// What to read.
+    pub resource: ResourceId,
+    /// What it is compared with.
+    pub expectation: Expectation,
+    /// Since when it is due.
+    pub deadline: Timestamp,
+}
+
+/// Why code takes a reading: after it, nothing is left to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The expectation's deadline has come.
+    Deadline,
+    /// The execution must conclude.
+    ForcedConclusion,
+}
+
+/// A write that began in an earlier process and left no receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterruptedWrite {
+    /// The permit.
+    pub permit: PermitId,
+    /// The call.
+    pub call: CallId,
+    /// The written resource.
+    pub resource: ResourceId,
+    /// What was to be observed.
+    pub expectation: Expectation,
+    /// When it began.
+    pub started_at: Timestamp,
+}
+
+impl Gate {
+    /// Takes the receipt of a run. Releases the writer, moves the state machine, learns what a resolve discovered,
+    /// and compares what a read observed.
+    pub fn settle(
+        &self,
+        world: &mut World,
+        session: &mut Session,
+        report: Report<'_>,
+        now: Timestamp,
+    ) -> Result<Settled, Error> {
+        let Report {
+            receipt,
+            evidence,
+            discovered,
+        } = report;
+        let unknown = || Error::NotOutstanding(receipt.permit.clone());
+        let execution = session
+            .executions
+            .get_mut(&receipt.execution)
+            .ok_or_else(unknown)?;
+        let outstanding = execution.outstanding.get(&receipt.permit).ok_or_else(unknown)?;
+        if outstanding.plan_hash != receipt.plan_hash {
+            return Err(Error::OtherPlan {
+                permit: receipt.permit.clone(),
+                want: outstanding.plan_hash,
+                got: receipt.plan_hash,
+            });
+        }
+        let outstanding = execution
+            .outstanding
+            .remove(&receipt.permit)
+            .ok_or_else(unknown)?;
+        let succeeded = match receipt.outcome {
+            Outcome::Succeeded => true,
+            Outcome::Failed | Outcome::TimedOut | Outcome::InterruptedUnknown | Outcome::Cancelled => false,
+        };
+        if let Some(last) = &mut execution.last
+            && last.fingerprint == outstanding.fingerprint
+        {
+            last.fate = if succeeded { Fate::Succeeded } else { Fate::Failed };
+        }
+        let mut settled = Settled::default();
+        if succeeded {
+            settled.recovered = execution.recoveries.succeeded(&outstanding.plan.tool, now);
+        }
+        match outstanding.plan.kind {
+            ToolKind::Write => {
+                settled.required = self.wrote(world, session, receipt, outstanding, now);
+                settled.dropped = discovered.len();
+            }
+            ToolKind::Resolve | ToolKind::Read => {
+                if succeeded && execution.state == State::Resolving {
+                    execution.state = State::Reading;
+                }
+                settled.dropped = match (outstanding.plan.kind, succeeded) {
+                    (ToolKind::Resolve, true) => self.learn(session, discovered, outstanding.access, now),
+                    _ => discovered.len(),
+                };
+                if let (true, Some(evidence), Some(resource)) =
+                    (succeeded, evidence, outstanding.plan.resource())
+                    && evidence.resource.as_ref() == Some(resource)
+                {
+                    settled.ended = self.read(session, resource, evidence, outstanding.order, now);
+                }
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Every started write is looked at afterwards: also one that failed or timed out, whose effect is unknown.
+    fn wrote(
+        &self,
+        world: &mut World,
+        session: &mut Session,
+        receipt: &Receipt,
+        outstanding: crate::session::Outstanding,
+        now: Timestamp,
+    ) -> Option<PendingVerification> {
+        let resource = outstanding.plan.resource()?.clone();
+        world.release(&resource, &receipt.permit);
+        let order = session.next_order();
+        let pending = PendingVerification {
+            permit: receipt.permit.clone(),
+            receipt: Some(receipt.id.clone()),
+            resource,
+            expectation: outstanding
+                .plan
+                .expectation
+                .clone()
+                .unwrap_or(Expectation::FreeForm),
+            started_at: receipt.started_at,
+            ended_at: receipt.finished_at.unwrap_or(now),
+            deadline: now
+                .saturating_add(self.options.verify_within)
+                .unwrap_or(Timestamp::MAX),
+            order,
+        };
+        let skip = receipt.outcome != Outcome::Succeeded && self.broken(Sabotage::FailedWriteNeedsNoReading);
+        session.writes.push(WriteRecord {
+            receipt: receipt.clone(),
+            plan: outstanding.plan,
+            verification: None,
+        });
+        let execution = session.execution_mut(&receipt.execution);
+        if !skip {
+            execution.pending.push(pending.clone());
+        }
+        execution.settle_state();
+        Some(pending)
+    }
+
+    /// Compares a reading with everything that waits for this resource. Only a reading that was permitted and taken
+    /// after the write counts.
+    fn read(
+        &self,
+        session: &mut Session,
+        resource: &ResourceId,
+        evidence: &Evidence,
+        order: u64,
+        now: Timestamp,
+    ) -> Vec<VerificationEnd> {
+        let mut ends = Vec::new();
+        for execution in session.executions.values_mut() {
+            let mut waiting = Vec::new();
+            for pending in std::mem::take(&mut execution.pending) {
+                let same = pending.resource == *resource || self.broken(Sabotage::AnyResourceVerifies);
+                let after = (order > pending.order && evidence.taken_at >= pending.ended_at)
+                    || self.broken(Sabotage::EarlierReadingVerifies);
+                let comparison = if same && after {
+                    compare(&pending.expectation, &evidence.observations, pending.started_at)
+                } else {
+                    Comparison::NotYet
+                };
+                match comparison {
+                    Comparison::NotYet => waiting.push(pending),
+                    Comparison::Conclusive(outcome) => {
+                        let end = pending.end(outcome, Some(evidence.id.clone()), now);
+                        execution.ended.push(end.clone());
+                        ends.push(end);
+                    }
+                }
+            }
+            execution.pending = waiting;
+        }
+        finish(session, &ends);
+        ends
+    }
+
+    /// Takes back a permit that never began. Nothing ran, so there is nothing to verify.
+    pub fn not_started(&self, world: &mut World, session: &mut Session, unused: NotStarted) -> Refusal {
+        if let Some(resource) = unused.plan().resource() {
+            world.release(resource, unused.permit());
+        }
+        let id = unused.plan().execution.clone();
+        if let Some(execution) = session.executions.get_mut(&id) {
+            let outstanding = execution.outstanding.remove(unused.permit());
+            if let (Some(outstanding), Some(last)) = (&outstanding, &mut execution.last)
+                && last.fingerprint == outstanding.fingerprint
+            {
+                last.fate = Fate::Failed;
+            }
+            match execution.state {
+                State::Writing => execution.settle_state(),
+                State::Resolving | State::Reading | State::Verifying | State::Concluded => {}
+            }
+        }
+        unused.into_refusal()
+    }
+
+    /// The readings that code must take itself now, because a deadline has come.
+    pub fn due_readings(&self, session: &Session, now: Timestamp) -> Vec<DueReading> {
+        due(session, |pending| pending.deadline <= now)
+    }
+
+    /// The readings that code must take itself before it may force an execution to conclude.
+    pub fn readings_before_conclusion(&self, session: &Session, execution: &ExecutionId) -> Vec<DueReading> {
+        let mut due = due(session, |_| true);
+        due.retain(|reading| reading.execution == *execution);
+        due
+    }
+
+    /// Takes a reading that code took itself; `None` if the resource could not be observed. What it does not settle
+    /// stays unsettled for good: `inconclusive`.
+    pub fn observe(
+        &self,
+        session: &mut Session,
+        due: &DueReading,
+        evidence: Option<&Evidence>,
+        moment: Moment,
+        now: Timestamp,
+    ) -> Result<Vec<VerificationEnd>, Error> {
+        let missing = || Error::NotPending(due.permit.clone());
+        let mut ends = Vec::new();
+        let usable = evidence.filter(|evidence| evidence.resource.as_ref() == Some(&due.resource));
+        if let Some(evidence) = usable {
+            let order = session.next_order();
+            ends = self.read(session, &due.resource, evidence, order, now);
+            if ends.iter().any(|end| end.permit == due.permit) {
+                return Ok(ends);
+            }
+        }
+        let execution = session.executions.get_mut(&due.execution).ok_or_else(missing)?;
+        let at = execution
+            .pending
+            .iter()
+            .position(|pending| pending.permit == due.permit)
+            .ok_or_else(missing)?;
+        let over = match moment {
+            Moment::Deadline => execution.pending[at].deadline <= now,
+            Moment::ForcedConclusion => true,
+        };
+        if over {
+            let pending = execution.pending.remove(at);
+            let end = pending.end(
+                Verification::Inconclusive,
+                usable.map(|evidence| evidence.id.clone()),
+                now,
+            );
+            execution.ended.push(end.clone());
+            finish(session, std::slice::from_ref(&end));
+            ends.push(end);
+        }
+        Ok(ends)
+    }
+
+    /// Learns a resource that a person named: an `@mention` or a selection. Counts as explicit access.
+    pub fn mention(&self, session: &mut Session, resource: ResolvedResource, now: Timestamp) -> Added {
+        session.context.add(resource, Access::Explicit, now)
+    }
+
+    /// Learns resources that code resolved for an execution by its own typed operation, as after a restart.
+    pub fn rediscover(
+        &self,
+        session: &mut Session,
+        execution: &ExecutionId,
+        resources: Vec<ResolvedResource>,
+        now: Timestamp,
+    ) {
+        self.learn(session, resources, Access::Bulk, now);
+        let known = session.context.has_any(now);
+        let execution = session.execution_mut(execution);
+        if known && execution.state == State::Resolving {
+            execution.state = State::Reading;
+        }
+    }
+
+    /// Brings back a verification that was pending when an earlier process ended.
+    pub fn restore(&self, session: &mut Session, execution: &ExecutionId, pending: PendingVerification) {
+        let execution = session.execution_mut(execution);
+        execution.pending.push(pending);
+        execution.settle_state();
+    }
+
+    /// A write that began in an earlier process and left no receipt is never run again; its resource must be
+    /// observed first. Its receipt says `interrupted_unknown`.
+    pub fn interrupted(
+        &self,
+        session: &mut Session,
+        execution: &ExecutionId,
+        write: InterruptedWrite,
+        now: Timestamp,
+    ) -> PendingVerification {
+        let pending = PendingVerification {
+            permit: write.permit,
+            receipt: None,
+            resource: write.resource,
+            expectation: write.expectation,
+            started_at: write.started_at,
+            ended_at: now,
+            deadline: now
+                .saturating_add(self.options.verify_within)
+                .unwrap_or(Timestamp::MAX),
+            order: session.next_order(),
+        };
+        self.restore(session, execution, pending.clone());
+        pending
+    }
+
+    /// Forgets what was discovered and, with it, every state that rests on it. A write that is under way or was not
+    /// looked at yet stays: forgetting does not undo it.
+    pub fn reset(&self, session: &mut Session, keep: Keep, now: Timestamp) {
+        session.context.expire(now);
+        session.context.clear(keep);
+        let known = session.context.has_any(now);
+        let drop_pending = self.broken(Sabotage::ResetDropsVerification);
+        for execution in session.executions.values_mut() {
+            execution.recoveries.clear();
+            execution.last = None;
+            execution.blocked_writes = 0;
+            if drop_pending {
+                execution.pending.clear();
+            }
+            match execution.state {
+                State::Concluded => {}
+                State::Resolving | State::Reading | State::Writing | State::Verifying => {
+                    execution.settle_state();
+                    if execution.state == State::Reading && !known {
+                        execution.state = State::Resolving;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Begins the next turn of an execution that has answered.
+    pub fn next_turn(&self, session: &mut Session, execution: &ExecutionId, now: Timestamp) {
+        let known = session.context.has_any(now);
+        let execution = session.execution_mut(execution);
+        if execution.state == State::Concluded {
+            execution.state = if known { State::Reading } else { State::Resolving };
+        }
+    }
+
+    /// Adds what a resolve found. A single resource that was asked for by itself counts as explicit access.
+    fn learn(
+        &self,
+        session: &mut Session,
+        found: Vec<ResolvedResource>,
+        asked: Access,
+        now: Timestamp,
+    ) -> usize {
+        let access = if self.broken(Sabotage::BulkIsExplicit) {
+            Access::Explicit
+        } else if found.len() == 1 {
+            asked
+        } else {
+            Access::Bulk
+        };
+        found
+            .into_iter()
+            .map(|resource| session.context.add(resource, access, now))
+            .filter(|added| *added == Added::Full)
+            .count()
+    }
+}
+
+/// Records how verifications ended and lets their executions go on.
+fn finish(session: &mut Session, ends: &[VerificationEnd]) {
+    for end in ends {
+        for write in session
+            .writes
+            .iter_mut()
+            .filter(|write| write.receipt.permit == end.permit)
+        {
+            write.verification = Some(end.outcome);
+        }
+    }
+    for execution in session.executions.values_mut() {
+        match execution.state {
+            State::Verifying => {
+                execution.settle_state();
+                if execution.state != State::Verifying {
+                    execution.blocked_writes = 0;
+                }
+            }
+            State::Resolving | State::Reading | State::Writing | State::Concluded => {}
+        }
+    }
+}
+
+fn due(session: &Session, when: impl Fn(&PendingVerification) -> bool) -> Vec<DueReading> {
+    session
+        .executions
+        .iter()
+        .flat_map(|(id, execution)| execution.pending.iter().map(move |pending| (id, pending)))
+        .filter(|(_, pending)| when(pending))
+        .map(|(id, pending)| DueReading {
+            execution: id.clone(),
+            permit: pending.permit.clone(),
+            resource: pending.resource.clone(),
+            expectation: pending.expectation.clone(),
+            deadline: pending.deadline,
+        })
+        .collect()
+}
