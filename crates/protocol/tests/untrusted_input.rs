@@ -88,6 +88,12 @@ proptest! {
     }
 
     #[test]
+    fn a_hash_survives_storing_and_reading_back(value in any_json()) {
+        let again: Value = serde_json::from_str(&value.to_string()).unwrap();
+        prop_assert_eq!(ContentHash::of_json(&again), ContentHash::of_json(&value));
+    }
+
+    #[test]
     fn hashing_json_never_depends_on_the_order_of_keys(value in any_json()) {
         fn reversed(value: &Value) -> Value {
             match value {
@@ -99,6 +105,27 @@ proptest! {
             }
         }
         prop_assert_eq!(ContentHash::of_json(&value), ContentHash::of_json(&reversed(&value)));
+    }
+}
+
+#[test]
+fn a_hash_survives_storing_and_reading_numbers_back() {
+    for text in [
+        "0.1",
+        "1e-7",
+        "123456789.12345678",
+        "5e-324",
+        "1.7976931348623157e308",
+        "-0.0",
+        "18446744073709551615",
+    ] {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let again: Value = serde_json::from_str(&value.to_string()).unwrap();
+        assert_eq!(
+            ContentHash::of_json(&again),
+            ContentHash::of_json(&value),
+            "{text}"
+        );
     }
 }
 
