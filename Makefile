@@ -1,0 +1,90 @@
+# Interlock. `make` alone lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# Tools that a target needs and this machine lacks are built once, into here: outside the clone, under the user's cache.
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/interlock/tools
+CARGO_DENY_VERSION := 0.20.2
+CARGO_FUZZ_VERSION := 0.13.2
+
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := classify protocol_parse
+
+# What the user has installed comes first; our own copy stands in a folder with its version in the name.
+export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin
+
+say = @printf '\n==> %s\n' "$(1)"
+
+.PHONY: help demo build test lint audit bench fuzz web
+
+help: ## list the targets
+	@printf 'Interlock: the model proposes; code decides.\n\n'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## show what works today
+	@printf '%s\n' '' \
+	  'Not yet: the lab and the engine are not built, so no incident can be played.' \
+	  'What works today is the shell analysis and the gate. Both follow, for real.'
+	@PATH="$${CARGO_TARGET_DIR:-$$PWD/target}/release:$$PATH"; \
+	show() { printf '\n$$ %s\n' "$$1"; eval "$$1"; }; \
+	show "interlock classify 'ls / & zfs destroy tank'"; \
+	show "interlock classify 'journalctl -u nginx -f'"; \
+	show "interlock classify \"grep -c 'a<b' /var/log/syslog\""; \
+	show "interlock prove gate"; \
+	show "interlock prove hostile --steps 100000 --seed 1"; \
+	printf '\nDone. Each verdict and each count above was computed just now.\n'
+
+build: ## build the binary (release)
+	$(call say,building the interlock binary)
+	cargo build --release --locked --package interlock
+
+test: ## run every test
+	$(call say,running the tests)
+	@if cargo nextest --version >/dev/null 2>&1; then \
+	  cargo nextest run --workspace --locked --no-fail-fast; \
+	  printf '\n==> running the examples in the documentation\n'; \
+	  cargo test --workspace --locked --doc; \
+	else \
+	  cargo test --workspace --locked --no-fail-fast; \
+	fi
+
+lint: ## formatting, clippy as errors, licences and sources of what we depend on
+	$(call say,checking the formatting)
+	cargo fmt --all --check
+	$(call say,clippy)
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(call say,licences and sources of dependencies)
+	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
+	cargo deny --locked check licenses bans sources
+
+audit: ## known vulnerabilities in what we depend on (fetches the advisory database)
+	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
+	cargo deny --locked check advisories
+
+bench: ## measure the shell analysis and the gate
+	$(call say,measuring)
+	cargo bench --workspace --locked --benches
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
+	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
+	@for target in $(FUZZ_TARGETS); do \
+	  printf '\n==> fuzzing %s for %s s\n' "$$target" "$(FUZZ_SECONDS)"; \
+	  mkdir -p "fuzz/corpus/$$target"; \
+	  cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
+	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10; \
+	done
+
+web: ## build the dashboard
+	@echo 'Not yet: there is no dashboard in this repository.'
+
+# tool-CRATE-VERSION: builds a cargo tool, unless there is one.
+tool-%:
+	@name='$*'; version="$${name##*-}"; crate="$${name%-*}"; \
+	if ! command -v "$$crate" >/dev/null; then \
+	  printf '==> building %s %s, once\n' "$$crate" "$$version"; \
+	  CARGO_TARGET_DIR="$(TOOLS)/target" cargo install --locked --root "$(TOOLS)/$$name" "$$crate@$$version"; \
+	  rm -rf "$(TOOLS)/target"; \
+	fi
