@@ -1,18 +1,63 @@
 //! What a shell command can do.
+//!
+//! [`classify`] answers for any text whether it is provably read-only, how risky it is, whether it ends, whether it prints
+//! secrets or reaches other hosts, why, and how to write it so that it ends. The gate, the outposts and the command line
+//! all ask this one function.
+//!
+//! The path of a command: caps before anything is parsed (`limits`) → the shell grammar, construct by construct
+//! (`script`) → each word as far as its value can be known (`word`) → each program by its entry in the table
+//! (`table`, `argv`), or by code that knows its language (`inspect`) → findings that only ever get worse (`report`) →
+//! [`Verdict`].
+//!
+//! This crate never runs anything, reads no file and knows no host. What it does not understand it calls a write.
+
+mod argv;
+mod inspect;
+mod limits;
+mod report;
+mod script;
+mod secret;
+mod table;
+mod variable;
 mod verdict;
+mod word;
+
+pub use limits::{MAX_COMPOUNDS, MAX_LENGTH, MAX_NESTING};
 pub use verdict::{Category, Intent, Reason, Risk, Verdict};
 
-/// Judges a command.
+use std::cell::Cell;
+
+/// Judges a command line.
 pub fn classify(command: &str) -> Verdict {
-    Verdict {
-        intent: Intent::WriteOrUnknown,
-        risk: Risk::MediumWrite,
-        bounded: true,
-        category: None,
-        sensitive: false,
-        network: false,
-        hosts: Vec::new(),
-        reasons: vec![Reason { part: command.to_owned(), why: "not analysed".to_owned() }],
-        rewrite: None,
+    let report = analyse(command);
+    let rewrite = bounded_equivalent(command, &report);
+    let mut verdict = report.into_verdict();
+    verdict.rewrite = rewrite;
+    verdict
+}
+
+fn analyse(command: &str) -> report::Report {
+    let judged = Cell::new(0);
+    let mut report = report::Report::new();
+    script::judge(command, argv::Context { depth: 0, feed: argv::Feed::Inherited, judged: &judged }, &mut report);
+    report
+}
+
+/// The command with every endless part replaced, if that makes it a bounded read.
+fn bounded_equivalent(command: &str, report: &report::Report) -> Option<String> {
+    report.endless?;
+    if report.rewrites.is_empty() || !command.is_ascii() {
+        return None;
     }
+    let mut text = command.to_owned();
+    let mut rewrites = report.rewrites.clone();
+    rewrites.sort_by_key(|rewrite| std::cmp::Reverse(rewrite.start));
+    for rewrite in rewrites {
+        if rewrite.start > rewrite.end || rewrite.end > text.len() {
+            return None;
+        }
+        text.replace_range(rewrite.start..rewrite.end, &rewrite.text);
+    }
+    let again = analyse(&text);
+    (!again.is_write() && again.endless.is_none()).then_some(text)
 }

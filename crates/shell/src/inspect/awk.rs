@@ -1,0 +1,222 @@
+//! `awk`: a program text without pipes, output files, `system` or loaded code only reads.
+
+use crate::argv::{self, Context};
+use crate::report::Report;
+use crate::table::Node;
+use crate::verdict::{Category, Risk};
+use crate::word::Arg;
+
+pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
+    let mut at = 1;
+    let mut program = None;
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.text() else { break };
+        if text.len() < 2 || !text.starts_with('-') {
+            break;
+        }
+        at += 1;
+        match text {
+            "--" => break,
+            "-F" | "-v" | "--field-separator" | "--assign" => {
+                if args.get(at).is_some_and(Arg::splits) {
+                    report.write(Risk::HighWrite, &args[at].raw, "could turn into a program of awk");
+                }
+                at += 1;
+            }
+            "-e" | "--source" => {
+                program = args.get(at);
+                at += 1;
+            }
+            "--help" | "--version" | "-V" | "-h" => return,
+            "-P" | "-r" | "-b" | "-c" | "-S" | "-M" | "-N" | "-n" | "-O" | "-s" | "-t" | "--posix" | "--re-interval" | "--csv" | "-k"
+            | "--sandbox" | "--characters-as-bytes" | "--traditional" | "--bignum" | "--use-lc-numeric" | "--non-decimal-data" => {}
+            _ if text.starts_with("-F") || text.starts_with("-v") => {}
+            _ if text.starts_with("--field-separator=") || text.starts_with("--assign=") => {}
+            _ => {
+                report.write(Risk::HighWrite, text, "is a flag of awk that loads code or writes");
+                return;
+            }
+        }
+    }
+    if program.is_none() {
+        program = args.get(at);
+        at += 1;
+    }
+    let Some(text) = program.and_then(Arg::text) else {
+        report.write(Risk::HighWrite, "awk", "its program is not known");
+        return;
+    };
+    if let Err(why) = reads_only(text) {
+        report.write(Risk::HighWrite, text, why);
+    }
+    if text.contains("ENVIRON") || text.contains("PROCINFO") {
+        report.secret(text, "can print the environment");
+    }
+    if text.contains("getline") {
+        report.secret(text, "reads files that it names itself");
+    }
+    let mut files = 0;
+    for arg in args.get(at..).unwrap_or_default() {
+        match arg.text() {
+            // `name=value` among the files sets a variable.
+            Some(text) if text.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) => {}
+            Some("-") => {}
+            _ => {
+                files += 1;
+                argv::file(arg, &arg.raw, report, false);
+            }
+        }
+    }
+    let begins_only = text.trim_start().starts_with("BEGIN") && text.matches('{').count() == 1;
+    if files == 0 && !context.fed() && !begins_only {
+        report.endless(Category::UnboundedStream, "awk", "waits for its standard input");
+    }
+    report.condition("awk", "its program only reads");
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Last {
+    /// A value has just ended: a slash divides.
+    Value,
+    /// A value may start: a slash opens a regular expression.
+    Open,
+    /// Neither is sure.
+    Unsure,
+}
+
+/// Walks the tokens of an awk program.
+fn reads_only(program: &str) -> Result<(), &'static str> {
+    // Wherever the word stands: no reading of the program may hide it.
+    if program.contains("system") {
+        return Err("runs a command");
+    }
+    if program.contains("/inet") {
+        return Err("opens a connection");
+    }
+    let chars: Vec<char> = program.chars().collect();
+    let mut at = 0;
+    let mut last = Last::Open;
+    let mut printing: Option<usize> = None;
+    let mut depth = 0_usize;
+    while let Some(&c) = chars.get(at) {
+        let next = chars.get(at + 1).copied();
+        match c {
+            '"' => {
+                at += 1;
+                loop {
+                    match chars.get(at) {
+                        None | Some('\n') => return Err("has a string without an end"),
+                        Some('\\') => at += 1,
+                        Some('"') => break,
+                        Some(_) => {}
+                    }
+                    at += 1;
+                }
+                last = Last::Value;
+            }
+            '/' => match last {
+                Last::Value => last = Last::Open,
+                Last::Open => {
+                    at += 1;
+                    let mut class = false;
+                    loop {
+                        match chars.get(at) {
+                            None | Some('\n') => return Err("has a regular expression without an end"),
+                            Some('\\') => at += 1,
+                            // A bracket in a regular expression is read differently by different awks.
+                            Some('[') => class = true,
+                            Some(']') => class = false,
+                            Some('/') if class => return Err("has a slash in a bracket, which awks read differently"),
+                            Some('/') => break,
+                            Some(_) => {}
+                        }
+                        at += 1;
+                    }
+                    last = Last::Value;
+                }
+                Last::Unsure => return Err("has a slash that could be a division or a regular expression"),
+            },
+            '#' => {
+                while chars.get(at).is_some_and(|c| *c != '\n') {
+                    at += 1;
+                }
+                continue;
+            }
+            '@' | '`' => return Err("loads code or calls a function by name"),
+            '|' if next == Some('|') => {
+                at += 1;
+                last = Last::Open;
+            }
+            '|' => return Err("pipes to or from a command"),
+            '>' if printing.is_some_and(|base| depth <= base) => return Err("writes its output into a file"),
+            '(' => {
+                depth += 1;
+                last = Last::Open;
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                last = Last::Value;
+            }
+            ';' | '}' | '{' | '\n' => {
+                printing = None;
+                last = Last::Open;
+            }
+            '\\' if next == Some('\n') => at += 1,
+            '\\' => return Err("has a backslash outside of a string"),
+            ']' | '$' => last = if c == ']' { Last::Value } else { Last::Unsure },
+            '+' | '-' if next == Some(c) => {
+                at += 1;
+                last = Last::Unsure;
+            }
+            ',' | '~' | '!' | '&' | '=' | '<' | '>' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '[' => last = Last::Open,
+            _ if c.is_ascii_alphanumeric() || c == '_' || c == '.' => {
+                let start = at;
+                while chars.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '.') {
+                    at += 1;
+                }
+                let word: String = chars[start..at].iter().collect();
+                match word.as_str() {
+                    "print" | "printf" => {
+                        printing = Some(depth);
+                        last = Last::Open;
+                    }
+                    "getline" => last = Last::Unsure,
+                    "return" | "in" | "else" | "do" | "case" => last = Last::Open,
+                    _ => last = Last::Value,
+                }
+                continue;
+            }
+            _ if c.is_whitespace() => {}
+            _ => return Err("has a character that is not understood"),
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reads_only;
+
+    #[test]
+    fn programs_that_only_read() {
+        for program in [
+            "{print $1}", "NR==1", "$3 > 80 {print $1, $3}", "/error|warn/ {n++} END {print n}", "BEGIN{FS=\":\"} $3>=1000 {print $1}",
+            "{a[$1]++} END {for (k in a) print a[k], k}", "$1 ~ /^[0-9]+$/ {s += $1} END {print s/NR}", "!seen[$0]++",
+            "{print ($2 > 5 ? \"hi\" : \"lo\")}", "length > 80", "{ if ($5 > 10 && $6 < 3) { print } }", "{printf \"%-10s %s\\n\", $1, $2}",
+        ] {
+            assert_eq!(reads_only(program), Ok(()), "{program}");
+        }
+    }
+
+    #[test]
+    fn programs_that_write_or_run() {
+        for program in [
+            "BEGIN{system(\"id\")}", "{print > \"/tmp/x\"}", "{print >> f}", "{print | \"sh\"}", "BEGIN{\"id\"|getline x}", "{printf(\"x\") > \"f\"}",
+            "@load \"x\"", "BEGIN{print \"a\" |& \"sh\"}", "BEGIN { f = \"sys\" \"tem\"; @f(\"id\") }", "{print $1 / 2 > \"f\"}",
+            "BEGIN{s=\"/inet/tcp/0/h/1\"; print 1 |& s}", "{x = y++ / 2; print | \"sh\" /1}",
+        ] {
+            assert!(reads_only(program).is_err(), "{program}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Programs whose arguments are a language of their own, which a table cannot express.
+
+mod applet;
+mod awk;
+mod dd;
+mod env;
+mod find;
+mod ps;
+mod read;
+mod sed;
+mod sh;
+mod sql;
+mod tar;
+mod test;
+mod xargs;
+
+use crate::argv::Context;
+use crate::report::Report;
+use crate::table::Node;
+use crate::verdict::Risk;
+use crate::word::Arg;
+
+pub(crate) use sql::judge as sql;
+
+type Inspector = fn(&Node, &[Arg<'_>], Context<'_>, &mut Report);
+
+const INSPECTORS: &[(&str, Inspector)] = &[
+    ("applet", applet::judge),
+    ("awk", awk::judge),
+    ("dd", dd::judge),
+    ("env", env::judge),
+    ("find", find::judge),
+    ("ps", ps::judge),
+    ("read", read::judge),
+    ("sed", sed::judge),
+    ("sh", sh::judge),
+    ("tar", tar::judge),
+    ("test", test::judge),
+    ("xargs", xargs::judge),
+];
+
+/// Whether there is code of this name.
+pub(crate) fn knows(name: &str) -> bool {
+    INSPECTORS.iter().any(|(known, _)| *known == name)
+}
+
+/// Judges an argument vector, program first.
+pub(crate) fn run(name: &str, node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
+    match INSPECTORS.iter().find(|(known, _)| *known == name) {
+        Some((_, judge)) => judge(node, args, context, report),
+        None => report.write(Risk::MediumWrite, name, "is not a program that is known to read only"),
+    }
+}
+
+/// The arguments behind the program, as text; a write where one of them is not known.
+fn texts<'a>(args: &'a [Arg<'_>], report: &mut Report) -> Option<Vec<&'a str>> {
+    let mut out = Vec::with_capacity(args.len());
+    for arg in args.iter().skip(1) {
+        match arg.text() {
+            Some(text) => out.push(text),
+            None => {
+                report.write(Risk::MediumWrite, &arg.raw, "what it becomes is not known here");
+                return None;
+            }
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,97 @@
+//! `xargs`: runs a command with arguments from its input, which could be anything.
+
+use crate::argv::{self, Context};
+use crate::report::Report;
+use crate::table::Node;
+use crate::verdict::{Category, Risk};
+use crate::word::{Arg, Unknown, Value};
+use std::borrow::Cow;
+
+pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
+    let mut at = 1;
+    let mut replace: Option<String> = None;
+    let mut from_file = false;
+    while let Some(arg) = args.get(at) {
+        let Some(text) = arg.text() else {
+            report.write(Risk::MediumWrite, &arg.raw, "which program this is depends on a variable or a pattern");
+            return;
+        };
+        if text.len() < 2 || !text.starts_with('-') {
+            break;
+        }
+        at += 1;
+        let mut value = |attached: &str| -> Option<String> {
+            if attached.is_empty() {
+                let next = args.get(at).and_then(Arg::text).map(str::to_owned);
+                at += 1;
+                next
+            } else {
+                Some(attached.to_owned())
+            }
+        };
+        match text {
+            "--" => break,
+            "-0" | "-r" | "-t" | "-x" | "-0r" | "-r0" | "--null" | "--no-run-if-empty" | "--verbose" | "--exit" | "--show-limits" => {}
+            "--help" | "--version" => return,
+            "-i" | "--replace" => replace = Some("{}".to_owned()),
+            "-p" | "--interactive" => report.endless(Category::InteractiveRepl, text, "asks before each run"),
+            "-o" | "--open-tty" => report.endless(Category::TtyFlag, text, "asks for a terminal"),
+            _ => {
+                let short = text.get(..2).unwrap_or(text);
+                let rest = text.get(2..).unwrap_or("");
+                match short {
+                    "-I" => match value(rest) {
+                        Some(mark) => replace = Some(mark),
+                        None => report.write(Risk::MediumWrite, text, "what it replaces is not known"),
+                    },
+                    "-n" | "-P" | "-d" | "-L" | "-s" | "-E" => {
+                        if value(rest).is_none() {
+                            report.write(Risk::MediumWrite, text, "takes a value that is not known");
+                        }
+                    }
+                    "-a" => {
+                        from_file = true;
+                        if let Some(path) = value(rest) {
+                            argv::file(&Arg::known(path.clone()), &path, report, false);
+                        }
+                    }
+                    "--" => match text.split_once('=') {
+                        Some(("--max-args" | "--max-procs" | "--delimiter" | "--max-lines" | "--max-chars" | "--eof", _)) => {}
+                        Some(("--replace", mark)) => replace = Some(mark.to_owned()),
+                        Some(("--arg-file", path)) => {
+                            from_file = true;
+                            argv::file(&Arg::known(path.to_owned()), path, report, false);
+                        }
+                        _ if matches!(text, "--max-args" | "--max-procs" | "--delimiter" | "--max-chars") => {
+                            value("");
+                        }
+                        _ => report.write(Risk::MediumWrite, text, "is a flag of xargs that is not known to read only"),
+                    },
+                    _ => report.write(Risk::MediumWrite, text, "is a flag of xargs that is not known to read only"),
+                }
+            }
+        }
+    }
+    if !context.fed() && !from_file {
+        report.endless(Category::UnboundedStream, "xargs", "waits for its standard input");
+    }
+    let Some(rest) = args.get(at..).filter(|rest| !rest.is_empty()) else {
+        report.read("xargs", "prints what it reads");
+        return;
+    };
+    let mut command: Vec<Arg<'_>> = rest.to_vec();
+    match &replace {
+        None => command.push(Arg::anything("(from its input)")),
+        Some(mark) if mark.is_empty() => report.write(Risk::MediumWrite, "xargs", "what it replaces is not known"),
+        Some(mark) => {
+            for arg in &mut command {
+                let Some(at) = arg.text().and_then(|text| text.find(mark.as_str())) else { continue };
+                let prefix = arg.text().map(|text| text[..at].to_owned()).unwrap_or_default();
+                arg.value = Value::Unknown(Unknown { prefix, ..Unknown::default() });
+                arg.raw = Cow::Owned(arg.raw.clone().into_owned());
+            }
+        }
+    }
+    argv::judge(&command, Context { feed: argv::Feed::Empty, ..context.deeper() }, report);
+    report.condition("xargs", "was judged by what it runs");
+}

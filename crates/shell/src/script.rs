@@ -1,0 +1,466 @@
+//! The shell grammar: what a command line does, construct by construct.
+//!
+//! Every construct is matched by name. What only groups or orders commands is as harmless as its parts; what defines,
+//! assigns, redirects into files, runs in the background or is not understood is a write.
+
+use brush_parser::ast;
+
+use crate::argv::{self, Context, Feed};
+use crate::limits;
+use crate::report::{Report, Rewrite};
+use crate::variable;
+use crate::verdict::{Category, Risk};
+use crate::word::{self, Arg, Refused};
+
+/// Judges a command line.
+pub(crate) fn judge(text: &str, context: Context<'_>, report: &mut Report) {
+    if context.depth > limits::MAX_DEPTH {
+        report.write(Risk::MediumWrite, text, "commands within commands, too deep to follow");
+        return;
+    }
+    if let Some(why) = limits::refused_unparsed(text) {
+        report.write(Risk::MediumWrite, "", why);
+        return;
+    }
+    let options = brush_parser::ParserOptions { enable_extended_globbing: false, ..brush_parser::ParserOptions::default() };
+    let program = match brush_parser::Parser::new(text.as_bytes(), &options).parse_program() {
+        Ok(program) => program,
+        Err(error) => {
+            report.write(Risk::MediumWrite, text, format!("is not understood as a shell command ({error})"));
+            return;
+        }
+    };
+    let mut walk = Walk { report, text, commands: 0 };
+    for list in &program.complete_commands {
+        walk.list(list, context);
+    }
+    if walk.commands == 0 {
+        walk.report.write(Risk::LowWrite, text, "holds no command");
+    }
+    if word::hides_substitution(text) && !report.is_write() {
+        report.write(Risk::MediumWrite, text, "hides something that could run a command");
+    }
+}
+
+struct Walk<'w> {
+    report: &'w mut Report,
+    text: &'w str,
+    /// Simple commands, assignments and tests seen.
+    commands: usize,
+}
+
+impl Walk<'_> {
+    fn list(&mut self, list: &ast::CompoundList, context: Context<'_>) {
+        for ast::CompoundListItem(and_or, separator) in &list.0 {
+            match separator {
+                ast::SeparatorOperator::Sequence => {}
+                ast::SeparatorOperator::Async => {
+                    self.report.write(Risk::MediumWrite, "&", "runs in the background, beyond the end of the command");
+                }
+            }
+            self.pipeline(&and_or.first, context);
+            for next in &and_or.additional {
+                match next {
+                    ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => self.pipeline(pipeline, context),
+                }
+            }
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline, context: Context<'_>) {
+        let ast::Pipeline { timed: _, bang: _, seq } = pipeline;
+        for (stage, command) in seq.iter().enumerate() {
+            let context = match stage {
+                0 => context,
+                1 if seq.first().is_some_and(only_says) => Context { feed: Feed::Said, ..context },
+                _ => Context { feed: Feed::Data, ..context },
+            };
+            self.command(command, context);
+        }
+    }
+
+    fn command(&mut self, command: &ast::Command, context: Context<'_>) {
+        match command {
+            ast::Command::Simple(simple) => self.simple(simple, context),
+            ast::Command::Compound(compound, redirects) => {
+                let feed = self.redirects(redirects.as_ref()).unwrap_or(context.feed);
+                self.compound(compound, Context { feed, ..context });
+            }
+            ast::Command::Function(function) => {
+                self.commands += 1;
+                self.report.write(Risk::MediumWrite, &function.fname.value, "defines a function, which can replace any program");
+            }
+            ast::Command::ExtendedTest(test, redirects) => {
+                self.commands += 1;
+                self.redirects(redirects.as_ref());
+                self.test(&test.expr);
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &ast::CompoundCommand, context: Context<'_>) {
+        match compound {
+            ast::CompoundCommand::BraceGroup(group) => self.list(&group.list, context),
+            ast::CompoundCommand::Subshell(subshell) => self.list(&subshell.list, context),
+            ast::CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition, context);
+                self.list(&clause.then, context);
+                for branch in clause.elses.iter().flatten() {
+                    if let Some(condition) = &branch.condition {
+                        self.list(condition, context);
+                    }
+                    self.list(&branch.body, context);
+                }
+            }
+            ast::CompoundCommand::ForClause(clause) => {
+                self.assigns(&clause.variable_name, variable::harmless_for_shell);
+                for value in clause.values.iter().flatten() {
+                    self.word(&value.value);
+                }
+                self.list(&clause.body.list, context);
+            }
+            ast::CompoundCommand::CaseClause(clause) => {
+                self.word(&clause.value.value);
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.word(&pattern.value);
+                    }
+                    if let Some(body) = &case.cmd {
+                        self.list(body, context);
+                    }
+                }
+            }
+            ast::CompoundCommand::WhileClause(ast::WhileOrUntilClauseCommand(condition, body, _))
+            | ast::CompoundCommand::UntilClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
+                if !(context.fed() && starts_with_read(condition)) {
+                    self.report.endless(Category::UnboundedStream, "while", "repeats, perhaps for ever");
+                }
+                self.list(condition, context);
+                self.list(&body.list, context);
+            }
+            ast::CompoundCommand::Arithmetic(arithmetic) => {
+                self.commands += 1;
+                self.arithmetic(&arithmetic.expr.value);
+                if arithmetic.expr.value.contains(['<', '>', '|', '&']) {
+                    self.report.write(Risk::MediumWrite, "((…))", "means something else to a plain shell");
+                }
+            }
+            ast::CompoundCommand::ArithmeticForClause(clause) => {
+                self.report.endless(Category::UnboundedStream, "for ((…))", "repeats, perhaps for ever");
+                for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&expression.value);
+                }
+                self.list(&clause.body.list, context);
+            }
+            ast::CompoundCommand::Coprocess(_) => {
+                self.commands += 1;
+                self.report.write(Risk::MediumWrite, "coproc", "runs in the background, beyond the end of the command");
+            }
+        }
+    }
+
+    fn test(&mut self, expression: &ast::ExtendedTestExpr) {
+        match expression {
+            ast::ExtendedTestExpr::And(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            // To a shell without `[[` these are operators of its own: `[[ a || reboot ]]` runs `reboot`.
+            ast::ExtendedTestExpr::Or(..) | ast::ExtendedTestExpr::Parenthesized(..) => {
+                self.report.write(Risk::MediumWrite, "[[ … ]]", "means something else to a plain shell");
+            }
+            ast::ExtendedTestExpr::Not(inner) => self.test(inner),
+            ast::ExtendedTestExpr::UnaryTest(predicate, operand) => {
+                if matches!(
+                    predicate,
+                    ast::UnaryPredicate::ShellVariableIsSetAndAssigned | ast::UnaryPredicate::ShellVariableIsSetAndNameRef
+                ) {
+                    self.report.write(Risk::MediumWrite, &operand.value, "a subscript in it is evaluated and can run a command");
+                }
+                self.pattern(&operand.value);
+            }
+            ast::ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                use ast::BinaryPredicate as P;
+                match predicate {
+                    P::ArithmeticEqualTo
+                    | P::ArithmeticNotEqualTo
+                    | P::ArithmeticLessThan
+                    | P::ArithmeticLessThanOrEqualTo
+                    | P::ArithmeticGreaterThan
+                    | P::ArithmeticGreaterThanOrEqualTo => {
+                        self.arithmetic(&left.value);
+                        self.arithmetic(&right.value);
+                    }
+                    P::FilesReferToSameDeviceAndInodeNumbers
+                    | P::LeftFileIsNewerOrExistsWhenRightDoesNot
+                    | P::LeftFileIsOlderOrDoesNotExistWhenRightDoes
+                    | P::StringExactlyMatchesPattern
+                    | P::StringDoesNotExactlyMatchPattern
+                    | P::StringMatchesRegex
+                    | P::StringExactlyMatchesString
+                    | P::StringDoesNotExactlyMatchString
+                    | P::StringContainsSubstring => {
+                        self.pattern(&left.value);
+                        self.pattern(&right.value);
+                    }
+                    P::LeftSortsBeforeRight | P::LeftSortsAfterRight => {
+                        self.report.write(Risk::MediumWrite, "[[ … ]]", "is a redirect to a plain shell");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A word of a test. Operators in a regular expression are refused: to a plain shell they are its own.
+    fn pattern(&mut self, raw: &str) {
+        if let Err(refused) = word::scan(raw) {
+            self.refuse(raw, &refused, 0);
+        }
+    }
+
+    fn arithmetic(&mut self, expression: &str) {
+        if let Err(refused) = word::arithmetic(expression) {
+            self.refuse(expression, &refused, 0);
+        }
+    }
+
+    fn assigns(&mut self, name: &str, harmless: fn(&str) -> bool) {
+        self.commands += 1;
+        if !harmless(name) {
+            self.report.write(Risk::MediumWrite, name, "setting it can change how programs run");
+        }
+    }
+
+    /// Checks a word whose value does not matter.
+    fn word(&mut self, raw: &str) {
+        let mut args = Vec::new();
+        if let Err(refused) = word::expand(raw, &mut args) {
+            self.refuse(raw, &refused, 0);
+        }
+    }
+
+    fn refuse(&mut self, raw: &str, refused: &Refused, depth: usize) {
+        match refused {
+            Refused::Substitution(inner) => {
+                self.report.write(Risk::MediumWrite, raw, "runs a command and puts its output here");
+                // What it runs decides nothing any more, but it can be worse than it looks.
+                if let Some(inner) = inner.as_deref().filter(|_| depth < limits::MAX_DEPTH) {
+                    let judged = std::cell::Cell::new(0);
+                    let mut nested = Report::new();
+                    judge(inner, Context { depth: depth + 2, feed: Feed::Inherited, judged: &judged }, &mut nested);
+                    self.report.risk = self.report.risk.max(nested.risk);
+                }
+            }
+            Refused::Construct(why) => self.report.write(Risk::MediumWrite, raw, *why),
+        }
+    }
+
+    fn simple(&mut self, simple: &ast::SimpleCommand, context: Context<'_>) {
+        self.commands += 1;
+        let ast::SimpleCommand { prefix, word_or_name, suffix } = simple;
+        let mut args: Vec<Arg<'_>> = Vec::new();
+        let mut feed = context.feed;
+        let runs_program = word_or_name.is_some();
+        for item in prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => self.assignment(assignment, runs_program),
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => feed = self.redirect(redirect).unwrap_or(feed),
+                ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
+                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
+            }
+        }
+        if let Some(name) = word_or_name {
+            self.argument(&name.value, &mut args, context.depth);
+        }
+        let mut only_words = prefix.is_none();
+        for item in suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                // `declare x=1` and `dd if=a` look alike here: it is an argument.
+                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                    if matches!(assignment.value, ast::AssignmentValue::Array(_)) {
+                        self.report.write(Risk::MediumWrite, &word.value, "assigns an array");
+                    }
+                    self.argument(&word.value, &mut args, context.depth);
+                }
+                ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    only_words = false;
+                    feed = self.redirect(redirect).unwrap_or(feed);
+                }
+                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
+            }
+        }
+        if !runs_program {
+            return;
+        }
+        let rewritten = argv::judge(&args, Context { feed, ..context }, self.report);
+        if let (Some(text), true, true) = (rewritten, only_words, context.depth == 0)
+            && let Some((start, end)) = span(simple)
+        {
+            self.report.rewrites.push(Rewrite { start, end, text });
+        }
+    }
+
+    fn argument<'a>(&mut self, raw: &'a str, args: &mut Vec<Arg<'a>>, depth: usize) {
+        if redirect_variable(raw) && self.text.contains(&format!("{raw}<")) | self.text.contains(&format!("{raw}>")) {
+            self.report.write(Risk::MediumWrite, raw, "assigns a file descriptor to a variable");
+        }
+        if let Err(refused) = word::expand(raw, args) {
+            self.refuse(raw, &refused, depth);
+            args.push(Arg::anything(raw));
+        }
+    }
+
+    fn process_substitution(&mut self) {
+        self.report.write(Risk::MediumWrite, "<(…)", "runs a command beside this one");
+    }
+
+    fn assignment(&mut self, assignment: &ast::Assignment, for_program: bool) {
+        let ast::Assignment { name, value, append: _, loc: _ } = assignment;
+        let name = match name {
+            ast::AssignmentName::VariableName(name) => name,
+            ast::AssignmentName::ArrayElementName(name, _) => {
+                self.report.write(Risk::MediumWrite, name, "an array subscript is evaluated and can run a command");
+                return;
+            }
+        };
+        let harmless = if for_program { variable::harmless_for_programs } else { variable::harmless_for_shell };
+        self.assigns(name, harmless);
+        match value {
+            ast::AssignmentValue::Scalar(word) => {
+                if let Err(refused) = word::scan(&word.value) {
+                    self.refuse(&word.value, &refused, 0);
+                }
+            }
+            ast::AssignmentValue::Array(_) => self.report.write(Risk::MediumWrite, name, "assigns an array"),
+        }
+    }
+
+    fn redirects(&mut self, redirects: Option<&ast::RedirectList>) -> Option<Feed> {
+        let mut feed = None;
+        for redirect in redirects.iter().flat_map(|list| &list.0) {
+            feed = self.redirect(redirect).or(feed);
+        }
+        feed
+    }
+
+    /// Judges a redirect; says what it feeds to standard input, if it does.
+    fn redirect(&mut self, redirect: &ast::IoRedirect) -> Option<Feed> {
+        match redirect {
+            ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
+            ast::IoRedirect::HereDocument(fd, document) => {
+                if document.requires_expansion
+                    && let Err(refused) = word::scan_heredoc(&document.doc.value)
+                {
+                    self.refuse(&document.doc.value, &refused, 0);
+                }
+                fd.is_none_or(|fd| fd == 0).then_some(Feed::Data)
+            }
+            ast::IoRedirect::HereString(fd, word) => {
+                if let Err(refused) = word::scan(&word.value) {
+                    self.refuse(&word.value, &refused, 0);
+                }
+                fd.is_none_or(|fd| fd == 0).then_some(Feed::Data)
+            }
+            ast::IoRedirect::OutputAndError(word, _append) => {
+                self.output(&word.value);
+                None
+            }
+        }
+    }
+
+    fn file_redirect(&mut self, fd: Option<i32>, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget) -> Option<Feed> {
+        use ast::IoFileRedirectKind as K;
+        let input = fd.is_none_or(|fd| fd == 0);
+        match target {
+            ast::IoFileRedirectTarget::ProcessSubstitution(..) => {
+                self.process_substitution();
+                None
+            }
+            ast::IoFileRedirectTarget::Fd(_) => (matches!(kind, K::DuplicateInput) && input).then_some(Feed::Data),
+            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => match kind {
+                K::Read => {
+                    let mut feed = Feed::Data;
+                    match word::scan(&word.value) {
+                        Ok(arg) if arg.text() == Some("/dev/null") => feed = Feed::Empty,
+                        Ok(arg) => argv::file(&arg, &word.value, self.report, false),
+                        Err(refused) => self.refuse(&word.value, &refused, 0),
+                    }
+                    input.then_some(feed)
+                }
+                K::DuplicateInput => {
+                    if !is_descriptor(&word.value) {
+                        self.report.write(Risk::MediumWrite, &word.value, "is a redirect that is not analysed");
+                    }
+                    input.then_some(Feed::Data)
+                }
+                K::DuplicateOutput => {
+                    if !is_descriptor(&word.value) {
+                        self.output(&word.value);
+                    }
+                    None
+                }
+                K::Write | K::Append | K::Clobber | K::ReadAndWrite => {
+                    self.output(&word.value);
+                    None
+                }
+            },
+        }
+    }
+
+    fn output(&mut self, target: &str) {
+        match word::scan(target) {
+            Ok(arg) if arg.text() == Some("/dev/null") => {}
+            Ok(_) => self.report.write(Risk::HighWrite, &format!("> {target}"), "writes its output into a file"),
+            Err(refused) => {
+                self.report.write(Risk::HighWrite, &format!("> {target}"), "writes its output into a file");
+                self.refuse(target, &refused, 0);
+            }
+        }
+    }
+}
+
+/// Whether all that a command does is say a text that stands in it.
+fn only_says(command: &ast::Command) -> bool {
+    let ast::Command::Simple(simple) = command else { return false };
+    let says = simple.word_or_name.as_ref().is_some_and(|name| matches!(name.value.as_str(), "echo" | "printf" | "true" | ":"));
+    let plain = simple.suffix.iter().flat_map(|suffix| &suffix.0).all(|item| {
+        matches!(item, ast::CommandPrefixOrSuffixItem::Word(word) if word::scan(&word.value).is_ok_and(|arg| arg.text().is_some()))
+    });
+    says && plain && simple.prefix.is_none()
+}
+
+/// `while read x` ends with its input.
+fn starts_with_read(condition: &ast::CompoundList) -> bool {
+    let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = condition.0.as_slice() else { return false };
+    let [ast::Command::Simple(simple)] = and_or.first.seq.as_slice() else { return false };
+    and_or.additional.is_empty()
+        && !and_or.first.bang
+        && simple.word_or_name.as_ref().is_some_and(|name| name.value == "read")
+}
+
+/// `2`, `-` and `2-`: a descriptor, not a file.
+fn is_descriptor(word: &str) -> bool {
+    let digits = word.strip_suffix('-').unwrap_or(word);
+    word == "-" || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `{name}` directly before a redirect assigns.
+fn redirect_variable(word: &str) -> bool {
+    word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'[' | b']'))
+    })
+}
+
+/// Where a simple command without redirects starts and ends, in characters.
+fn span(simple: &ast::SimpleCommand) -> Option<(usize, usize)> {
+    let first = simple.word_or_name.as_ref()?.loc.as_ref()?;
+    let last = match simple.suffix.iter().flat_map(|suffix| &suffix.0).last() {
+        Some(ast::CommandPrefixOrSuffixItem::Word(word) | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word)) => {
+            word.loc.as_ref()?
+        }
+        Some(_) => return None,
+        None => first,
+    };
+    Some((first.start.index, last.end.index))
+}

@@ -1,0 +1,399 @@
+//! Which files hold secrets, and which never end.
+
+use crate::word::{Arg, Value};
+
+/// Files whose content is a secret. `**` crosses directories, `*` does not; a pattern without a leading slash matches
+/// the end of a path.
+const SECRETS: &[&str] = &[
+    "/etc/shadow*",
+    "/etc/gshadow*",
+    "/etc/security/opasswd",
+    "/etc/master.passwd",
+    "/etc/sudoers",
+    "/etc/sudoers.d/**",
+    "/etc/ssl/private/**",
+    "/etc/pki/tls/private/**",
+    "/etc/letsencrypt/live/**",
+    "/etc/letsencrypt/archive/**",
+    "/etc/letsencrypt/keys/**",
+    "/etc/letsencrypt/accounts/**",
+    "/etc/ssh/ssh_host_*_key",
+    "/etc/kubernetes/*.conf",
+    "/etc/kubernetes/pki/**",
+    "/etc/rancher/**",
+    "/var/lib/rancher/**",
+    "/var/lib/kubelet/**",
+    "/var/lib/etcd/**",
+    "/etc/pve/priv/**",
+    "/etc/pve/local/pve-ssl.key",
+    "/etc/wireguard/**",
+    "/etc/openvpn/**",
+    "/etc/ipsec.secrets",
+    "/etc/ppp/*-secrets",
+    "/etc/wpa_supplicant/**",
+    "/etc/NetworkManager/system-connections/**",
+    "/etc/krb5.keytab",
+    "/etc/docker/key.json",
+    "/etc/vault*/**",
+    "/etc/cloudflared/**",
+    "/var/lib/docker/swarm/**",
+    "/run/secrets/**",
+    "/var/run/secrets/**",
+    "/proc/*/environ",
+    "/proc/*/mem",
+    "/proc/*/root/**",
+    "/proc/*/fd/**",
+    "/proc/kcore",
+    "/proc/keys",
+    "/dev/mem",
+    "/dev/kmem",
+    "/dev/port",
+    "/dev/sd*",
+    "/dev/hd*",
+    "/dev/vd*",
+    "/dev/xvd*",
+    "/dev/nvme*",
+    "/dev/dm-*",
+    "/dev/mapper/**",
+    "/dev/md*",
+    "/dev/mmcblk*",
+    "/dev/loop*",
+    "/dev/disk/**",
+    "/dev/zvol/**",
+    "/root/.ssh/**",
+    ".ssh/id_*",
+    ".ssh/*_key",
+    ".ssh/*.pem",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*_rsa",
+    "*_ed25519",
+    "*.key",
+    "*.pem",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.keytab",
+    "*.ppk",
+    "*.asc",
+    "*.gpg",
+    ".gnupg/**",
+    ".kube/config",
+    ".kube/**",
+    "kubeconfig*",
+    "*.kubeconfig",
+    ".aws/credentials",
+    ".aws/**",
+    ".azure/**",
+    ".config/gcloud/**",
+    ".config/rclone/**",
+    "rclone.conf",
+    ".config/gh/**",
+    ".docker/config.json",
+    ".dockercfg",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    "debian.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".vault-token",
+    ".terraform.d/credentials*",
+    ".terraformrc",
+    "*.tfstate",
+    "*.tfstate.*",
+    "*.tfvars",
+    ".env",
+    ".env.*",
+    "*.env",
+    ".bash_history",
+    ".zsh_history",
+    ".psql_history",
+    ".mysql_history",
+    "htpasswd",
+    ".htpasswd",
+    "authinfo",
+    "storage.cfg.priv",
+    "node_token",
+    "node-token",
+    "join-token",
+    "interlock.db*",
+    "interlock.yaml",
+];
+
+/// Names that promise a secret. A glob would always match one of these, so they count only where the name is known.
+const TELLING: &[&str] = &["*credential*", "*secret*", "*password*", "passwd-", "*private*key*", "*apikey*", "*api_key*"];
+
+/// Where a glob is taken to mean what usually lies there.
+const ORDINARY: &[&str] = &["/var/log/", "/proc/", "/sys/", "/usr/", "/lib/", "/boot/", "/var/cache/", "/var/spool/"];
+
+/// What the patterns above match by name but is public.
+const PUBLIC: &[&str] = &[
+    "*.pub",
+    "*cert*.pem",
+    "*chain*.pem",
+    "*ca.pem",
+    "*-ca.pem",
+    "ca-*.pem",
+    "*bundle*.pem",
+    "common-password",
+    "/usr/share/**",
+    "/usr/lib/**",
+    "/etc/pam.d/**",
+];
+
+/// Files that can be read for ever, or that wait.
+const ENDLESS: &[&str] = &[
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/full",
+    "/dev/kmsg",
+    "/dev/console",
+    "/dev/tty*",
+    "/dev/pts/*",
+    "/dev/ptmx",
+    "/dev/input/**",
+    "/dev/watchdog*",
+    "/proc/kmsg",
+    "/proc/acpi/event",
+    "/sys/kernel/debug/tracing/trace_pipe",
+    "/sys/kernel/tracing/trace_pipe",
+    "/sys/kernel/debug/tracing/per_cpu/*/trace_pipe*",
+    "/sys/kernel/tracing/per_cpu/*/trace_pipe*",
+    "/sys/kernel/debug/usb/usbmon/*",
+];
+
+/// What reading an argument as a file means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Nature {
+    pub(crate) secret: bool,
+    pub(crate) endless: bool,
+}
+
+/// What a file named by this argument could be. What is not known could be a secret.
+pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
+    match &arg.value {
+        Value::Known(path) => {
+            let pattern = escape(&normal(path));
+            let secret = any(&pattern, SECRETS) || any(&pattern.to_lowercase(), TELLING);
+            Nature { secret: secret && !any(&pattern, PUBLIC), endless: any(&pattern, ENDLESS) }
+        }
+        Value::Unknown(unknown) => match &unknown.glob {
+            Some(glob) => {
+                let glob = normal(glob);
+                let ordinary = ORDINARY.iter().any(|dir| glob.starts_with(dir));
+                let secret = SECRETS.iter().any(|known| (!ordinary || known.starts_with('/')) && any(&glob, &[known]));
+                Nature { secret, endless: any(&glob, ENDLESS) }
+            }
+            None => Nature { secret: true, endless: false },
+        },
+    }
+}
+
+/// Whether a directory that is read whole holds one of the secrets.
+pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
+    match arg.text() {
+        None => true,
+        Some(path) => {
+            let path = normal(path);
+            let path = path.trim_end_matches('/');
+            let root = path.is_empty();
+            root || matches!(path, "/etc" | "/root" | "/home" | "/proc" | "/run" | "/dev" | "/var" | "/var/lib" | "/var/run" | "~")
+                || path.starts_with("/home/") && path.matches('/').count() == 2
+                || SECRETS.iter().any(|secret| {
+                    secret.strip_suffix("/**").is_some_and(|dir| dir == path || dir.ends_with(&format!("/{path}")))
+                        || secret.starts_with(&format!("{path}/"))
+                })
+        }
+    }
+}
+
+fn any(pattern: &str, table: &[&str]) -> bool {
+    table.iter().any(|known| {
+        if known.starts_with('/') {
+            overlap(pattern, known)
+        } else {
+            // The end of any path: below any directory, or by itself.
+            overlap(pattern, known) || overlap(pattern, &format!("**/{known}"))
+        }
+    })
+}
+
+fn escape(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Folds `//`, `/./`, `x/..` and links that lead around, so that one file has one name.
+fn normal(path: &str) -> String {
+    let absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if matches!(parts.last(), None | Some(&"..")) {
+                    if !absolute {
+                        parts.push("..");
+                    }
+                } else {
+                    parts.pop();
+                }
+            }
+            _ => parts.push(part),
+        }
+    }
+    // Roots seen through another door are the same files.
+    let skip = match parts.as_slice() {
+        ["proc", _, "root", ..] if absolute => 3,
+        ["proc", "self" | "thread-self", "cwd", ..] if absolute => 3,
+        _ => 0,
+    };
+    let joined = parts[skip..].join("/");
+    if absolute { format!("/{joined}") } else { joined }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Char(char),
+    /// Any one character.
+    One,
+    /// Any text within one directory.
+    Many,
+    /// Any text.
+    Deep,
+}
+
+fn tokens(pattern: &str) -> Vec<Token> {
+    let mut out = Vec::with_capacity(pattern.len());
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                if let Some(next) = chars.next() {
+                    out.push(Token::Char(next));
+                }
+            }
+            '*' => {
+                if chars.peek() == Some(&'*') {
+                    chars.next();
+                    out.push(Token::Deep);
+                } else {
+                    out.push(Token::Many);
+                }
+            }
+            '?' => out.push(Token::One),
+            '[' => {
+                // Which characters it names does not matter: it could be any of them.
+                for c in chars.by_ref() {
+                    if c == ']' {
+                        break;
+                    }
+                }
+                out.push(Token::One);
+            }
+            c => out.push(Token::Char(c)),
+        }
+    }
+    out
+}
+
+/// Whether some path matches both patterns.
+fn overlap(left: &str, right: &str) -> bool {
+    // The common case by far: a plain path against a pattern whose first letters differ.
+    if let (Some(a), Some(b)) = (left.bytes().next(), right.bytes().next())
+        && a != b
+        && !matches!(a, b'*' | b'?' | b'[' | b'\\')
+        && !matches!(b, b'*' | b'?' | b'[' | b'\\')
+    {
+        return false;
+    }
+    let (a, b) = (tokens(left), tokens(right));
+    let width = b.len() + 1;
+    let mut seen = vec![false; (a.len() + 1) * width];
+    let mut stack = vec![(0, 0)];
+    while let Some((i, j)) = stack.pop() {
+        if std::mem::replace(&mut seen[i * width + j], true) {
+            continue;
+        }
+        if i == a.len() && j == b.len() {
+            return true;
+        }
+        let (x, y) = (a.get(i).copied(), b.get(j).copied());
+        if matches!(x, Some(Token::Many | Token::Deep)) {
+            stack.push((i + 1, j));
+        }
+        if matches!(y, Some(Token::Many | Token::Deep)) {
+            stack.push((i, j + 1));
+        }
+        if let (Some(x), Some(y)) = (x, y)
+            && meet(x, y)
+        {
+            let (next_i, next_j) = (stays(x, i), stays(y, j));
+            stack.push((next_i, next_j));
+            stack.push((next_i, j + 1));
+            stack.push((i + 1, next_j));
+            stack.push((i + 1, j + 1));
+        }
+    }
+    false
+}
+
+const fn stays(token: Token, at: usize) -> usize {
+    if matches!(token, Token::Many | Token::Deep) { at } else { at + 1 }
+}
+
+/// Whether two tokens can stand for the same character.
+fn meet(x: Token, y: Token) -> bool {
+    match (x, y) {
+        (Token::Char(a), Token::Char(b)) => a == b,
+        (Token::Char(c), Token::One | Token::Many) | (Token::One | Token::Many, Token::Char(c)) => c != '/',
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(word: &str) -> bool {
+        let mut args = Vec::new();
+        crate::word::expand(word, &mut args).unwrap();
+        args.iter().any(|arg| nature(arg).secret)
+    }
+
+    #[test]
+    fn secrets_are_found_however_they_are_written() {
+        for word in [
+            "/etc/shadow", "/etc/shadow-", "//etc//shadow", "/etc/./shadow", "/etc/x/../shadow", "/etc/shad?w", "/etc/sh*", "/e*/shadow",
+            "/etc/[s]hadow", "/etc/{shadow,passwd}", "'/etc/shadow'", "/etc/sha\\dow", "~/.ssh/id_ed25519", "/root/.ssh/config",
+            "id_rsa", "./server.key", "/proc/self/environ", "/proc/1/environ", "/proc/1/root/etc/shadow", "/proc/self/cwd/.env", "*",
+            "/etc/*", "$FILE", "~/.kube/config", "admin.kubeconfig", "/run/secrets/db", ".env", "app/.env.production", "/dev/sda1",
+        ] {
+            assert!(secret(word), "{word} should be sensitive");
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_not_secrets() {
+        for word in [
+            "/etc/hosts", "/etc/passwd", "/var/log/syslog", "/var/log/*.log", "/etc/nginx/nginx.conf", "/etc/ssl/certs/ca.pem",
+            "~/.ssh/id_ed25519.pub", "fullchain.pem", "/proc/meminfo", "/proc/1/status", "/proc/*/status", "README.md", "/dev/null",
+            "/sys/class/net/*/address", "/etc/pve/storage.cfg",
+        ] {
+            assert!(!secret(word), "{word} should not be sensitive");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Reading the table.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::flag::{self, FlagEffect, FlagName};
+use super::operand::Operands;
+use super::{Bare, Node, RewriteRule, Style, Table};
+use crate::verdict::{Category, Risk};
+
+include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+
+/// A command that the table itself says must be allowed or refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Example {
+    pub(crate) program: String,
+    pub(crate) command: String,
+    pub(crate) expected: Expected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A bounded read.
+    Allowed,
+    /// Not a bounded read.
+    Refused,
+    /// A read that does not end by itself.
+    Unbounded,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    program: Vec<toml::Value>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Entry {
+    names: Option<String>,
+    effect: Option<String>,
+    risk: Option<String>,
+    pure: bool,
+    unlisted: Option<String>,
+    style: Option<String>,
+    numeric: bool,
+    flags: String,
+    write: String,
+    high: String,
+    exec: String,
+    follow: String,
+    bound: String,
+    tty: String,
+    secret: String,
+    net: String,
+    operands: Option<String>,
+    bare: Option<String>,
+    always: Option<String>,
+    network: bool,
+    sensitive: bool,
+    conditional: bool,
+    inspect: Option<String>,
+    rewrite: Option<RewriteEntry>,
+    allow: Vec<String>,
+    refuse: Vec<String>,
+    unbounded: Vec<String>,
+    allow_sub: Option<String>,
+    reads: String,
+    writes: String,
+    highs: String,
+    sub: BTreeMap<String, Entry>,
+    needs: String,
+    clash: Vec<String>,
+    instead: String,
+    when: BTreeMap<String, Entry>,
+    secret_operands: String,
+    sends: bool,
+}
+
+impl Entry {
+    /// This level as it is in a mode: what the mode says replaces, flags come on top.
+    fn in_mode(&self, mode: &Self, flags: &str) -> Self {
+        let base = self.clone();
+        let mode = mode.clone();
+        let listed: Vec<String> = [
+            &mode.flags, &mode.write, &mode.high, &mode.exec, &mode.follow, &mode.bound, &mode.tty, &mode.secret, &mode.net,
+        ]
+        .iter()
+        .flat_map(|list| list.split_whitespace())
+        .map(|spec| spec.split_once('=').map_or(spec, |(name, _)| name).to_owned())
+        .collect();
+        let merged = |base: &str, mode: &str| -> String {
+            let kept = base
+                .split_whitespace()
+                .filter(|spec| !listed.iter().any(|name| name == spec.split_once('=').map_or(*spec, |(name, _)| name)));
+            kept.chain(mode.split_whitespace()).collect::<Vec<_>>().join(" ")
+        };
+        Self {
+            names: None,
+            effect: mode.effect.or(base.effect),
+            risk: mode.risk.or(base.risk),
+            pure: mode.pure,
+            unlisted: mode.unlisted.or(base.unlisted),
+            style: mode.style.or(base.style),
+            numeric: mode.numeric || base.numeric,
+            flags: merged(&base.flags, &mode.flags),
+            write: merged(&base.write, &mode.write),
+            high: merged(&base.high, &mode.high),
+            exec: merged(&base.exec, &mode.exec),
+            follow: merged(&base.follow, &mode.follow),
+            bound: merged(&base.bound, &mode.bound),
+            tty: merged(&base.tty, &mode.tty),
+            secret: merged(&base.secret, &mode.secret),
+            net: merged(&base.net, &mode.net),
+            operands: mode.operands.or(base.operands),
+            bare: mode.bare.or(base.bare),
+            always: mode.always.or(base.always),
+            network: mode.network || base.network,
+            sensitive: mode.sensitive || base.sensitive,
+            conditional: mode.conditional || base.conditional,
+            inspect: mode.inspect,
+            rewrite: mode.rewrite.or(base.rewrite),
+            allow: Vec::new(),
+            refuse: Vec::new(),
+            unbounded: Vec::new(),
+            allow_sub: mode.allow_sub.or(base.allow_sub),
+            reads: mode.reads,
+            writes: mode.writes,
+            highs: mode.highs,
+            sub: mode.sub,
+            // The mode counts only if its flag really was a flag, and not the value of another one.
+            needs: if mode.needs.is_empty() { flags.to_owned() } else { mode.needs },
+            clash: if mode.clash.is_empty() { base.clash } else { mode.clash },
+            instead: if mode.instead.is_empty() { base.instead } else { mode.instead },
+            when: mode.when,
+            secret_operands: if mode.secret_operands.is_empty() { base.secret_operands } else { mode.secret_operands },
+            sends: mode.sends || base.sends,
+        }
+    }
+}
+
+fn flag_names(list: &str, style: Style) -> Result<Vec<FlagName>, String> {
+    list.split_whitespace()
+        .map(|spec| flag::parse(spec.split_once('=').map_or(spec, |(name, _)| name), FlagEffect::Harmless, style == Style::Long).map(|(name, _)| name))
+        .collect()
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RewriteEntry {
+    add: String,
+    append: String,
+    program: Option<String>,
+}
+
+/// Reads every family. What cannot be read is reported and left out: an unknown program is a write.
+pub(super) fn all() -> Table {
+    let mut table = Table::default();
+    let mut programs: HashMap<String, Arc<Node>> = HashMap::new();
+    for (family, text) in FAMILIES {
+        let file: File = match toml::from_str(text) {
+            Ok(file) => file,
+            Err(error) => {
+                table.errors.push(format!("{family}: {error}"));
+                continue;
+            }
+        };
+        for value in file.program {
+            let names = value.get("names").and_then(toml::Value::as_str).unwrap_or("?").to_owned();
+            let entry: Entry = match value.try_into() {
+                Ok(entry) => entry,
+                Err(error) => {
+                    table.errors.push(format!("{family}: {names}: {error}"));
+                    continue;
+                }
+            };
+            if let Err(error) = add(entry, &mut programs, &mut table) {
+                table.errors.push(format!("{family}: {names}: {error}"));
+            }
+        }
+    }
+    table.programs = programs;
+    table
+}
+
+fn add(entry: Entry, programs: &mut HashMap<String, Arc<Node>>, table: &mut Table) -> Result<(), String> {
+    let names: Vec<String> =
+        entry.names.as_deref().ok_or("`names` is missing")?.split_whitespace().map(str::to_owned).collect();
+    let first = names.first().ok_or("`names` is empty")?.clone();
+    for (list, expected) in
+        [(&entry.allow, Expected::Allowed), (&entry.refuse, Expected::Refused), (&entry.unbounded, Expected::Unbounded)]
+    {
+        table.examples.extend(list.iter().map(|command| Example {
+            program: first.clone(),
+            command: command.clone(),
+            expected,
+        }));
+    }
+    let shows_reading = !entry.allow.is_empty() || entry.effect.as_deref() == Some("write") && entry.when.is_empty() || !entry.unbounded.is_empty();
+    let shows_refusal = !entry.refuse.is_empty() || entry.pure;
+    if !(shows_reading && shows_refusal) {
+        table.lacking_examples.push(first.clone());
+    }
+    let node = Arc::new(build(&first, entry, Style::Gnu)?);
+    for name in names {
+        if programs.insert(name.clone(), Arc::clone(&node)).is_some() {
+            return Err(format!("`{name}` has two entries"));
+        }
+    }
+    Ok(())
+}
+
+fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
+    let style = match entry.style.as_deref() {
+        None => inherited,
+        Some("gnu") => Style::Gnu,
+        Some("posix") => Style::Posix,
+        Some("exact") => Style::Exact,
+        Some("long") => Style::Long,
+        Some("words") => Style::Words,
+        Some(other) => return Err(format!("style `{other}`")),
+    };
+    let has_subs = !(entry.sub.is_empty() && entry.reads.is_empty() && entry.writes.is_empty() && entry.highs.is_empty());
+    let mut node = Node {
+        name: name.to_owned(),
+        writes: match entry.effect.as_deref() {
+            None | Some("read") => false,
+            Some("write") => true,
+            Some(other) => return Err(format!("effect `{other}`")),
+        },
+        risk: risk(entry.risk.as_deref())?,
+        pure: entry.pure,
+        unlisted_reads: match entry.unlisted.as_deref() {
+            None => false,
+            Some("read") => true,
+            Some(other) => return Err(format!("unlisted `{other}`")),
+        },
+        style,
+        numeric: entry.numeric,
+        short: HashMap::new(),
+        long: BTreeMap::new(),
+        words: HashMap::new(),
+        operands: entry.operands.as_deref().map(Operands::parse).transpose()?,
+        bare: match entry.bare.as_deref() {
+            None if has_subs => Bare::Write,
+            None | Some("read") => Bare::Read,
+            Some("write") => Bare::Write,
+            Some("stdin") => Bare::Stdin,
+            Some("repl") => Bare::Repl,
+            Some("pager") => Bare::Pager,
+            Some("stream") => Bare::Stream,
+            Some(other) => return Err(format!("bare `{other}`")),
+        },
+        always: match entry.always.as_deref() {
+            None | Some("stdin") => None,
+            Some("stream") => Some(Category::UnboundedStream),
+            Some("pager") => Some(Category::Pager),
+            Some("repl") => Some(Category::InteractiveRepl),
+            Some(other) => return Err(format!("always `{other}`")),
+        },
+        network: entry.network,
+        sensitive: entry.sensitive,
+        conditional: entry.conditional,
+        inspect: entry.inspect.clone(),
+        rewrite: entry.rewrite.clone().map(|r| RewriteRule { add: r.add, append: r.append, program: r.program }),
+        abbreviates: match entry.allow_sub.as_deref() {
+            None | Some("exact") => false,
+            Some("prefix") => true,
+            Some(other) => return Err(format!("allow_sub `{other}`")),
+        },
+        subs: BTreeMap::new(),
+        needs: flag_names(&entry.needs, style)?,
+        clashes: entry.clash.iter().map(|list| flag_names(list, style)).collect::<Result<_, _>>()?,
+        instead: flag_names(&entry.instead, style)?,
+        modes: Vec::new(),
+        secret_operands: entry.secret_operands.split_whitespace().map(str::to_lowercase).collect(),
+        sends: entry.sends,
+        filters: entry.always.as_deref() == Some("stdin"),
+    };
+    for (flags, mode) in &entry.when {
+        let merged = entry.in_mode(mode, flags);
+        let node_in_mode = build(name, merged, style).map_err(|error| format!("when {flags}: {error}"))?;
+        node.modes.push((flag_names(flags, style)?, node_in_mode));
+    }
+    if let Some(inspect) = &node.inspect
+        && !crate::inspect::knows(inspect)
+    {
+        return Err(format!("no code inspects `{inspect}`"));
+    }
+    for (list, effect) in [
+        (&entry.flags, FlagEffect::Harmless),
+        (&entry.bound, FlagEffect::Bound),
+        (&entry.net, FlagEffect::Net),
+        (&entry.secret, FlagEffect::Secret),
+        (&entry.follow, FlagEffect::Follow),
+        (&entry.tty, FlagEffect::Tty),
+        (&entry.write, FlagEffect::Write),
+        (&entry.high, FlagEffect::High),
+        (&entry.exec, FlagEffect::Exec),
+    ] {
+        for spec in list.split_whitespace() {
+            let (flag_name, flag) = flag::parse(spec, effect, style == Style::Long)?;
+            let twice = match flag_name {
+                FlagName::Short(c) => node.short.insert(c, flag).is_some(),
+                FlagName::Long(long) => node.long.insert(long, flag).is_some(),
+                FlagName::Word(word) => node.words.insert(word, flag).is_some(),
+            };
+            if twice {
+                return Err(format!("`{spec}` is listed twice"));
+            }
+        }
+    }
+    let simple = |effect: Option<&str>, risk: &str| Entry {
+        effect: effect.map(str::to_owned),
+        risk: Some(risk.to_owned()),
+        operands: Some("text*".to_owned()),
+        ..Entry::default()
+    };
+    let mut insert = |names: &str, sub: &Entry| -> Result<(), String> {
+        for sub_name in names.split_whitespace() {
+            let child = build(sub_name, sub.clone(), style).map_err(|error| format!("{sub_name}: {error}"))?;
+            if node.subs.insert(sub_name.to_owned(), child).is_some() {
+                return Err(format!("sub-command `{sub_name}` is listed twice"));
+            }
+        }
+        Ok(())
+    };
+    insert(&entry.reads, &simple(None, "medium"))?;
+    insert(&entry.writes, &simple(Some("write"), "medium"))?;
+    insert(&entry.highs, &simple(Some("write"), "high"))?;
+    for (names, sub) in &entry.sub {
+        insert(names, sub)?;
+    }
+    Ok(node)
+}
+
+fn risk(word: Option<&str>) -> Result<Risk, String> {
+    Ok(match word {
+        Some("low") => Risk::LowWrite,
+        None | Some("medium") => Risk::MediumWrite,
+        Some("high") => Risk::HighWrite,
+        Some(other) => return Err(format!("risk `{other}`")),
+    })
+}

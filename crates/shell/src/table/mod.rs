@@ -1,0 +1,128 @@
+//! The table of programs: what each program's arguments can do.
+//!
+//! The entries are data, in `programs/*.toml`; its README is the format. This module reads them once, strictly: an
+//! entry that cannot be read is an error in the tests, and at run time its program is simply unknown, which is a write.
+
+mod flag;
+mod load;
+mod operand;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use crate::verdict::{Category, Risk};
+
+pub(crate) use flag::{Flag, FlagEffect, FlagName, FlagValue};
+pub(crate) use load::{Example, Expected};
+pub(crate) use operand::{Kind, Operands};
+
+/// How a program reads its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Style {
+    #[default]
+    Gnu,
+    Posix,
+    Exact,
+    Long,
+    Words,
+}
+
+/// What a program does when it gets no operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bare {
+    Read,
+    Write,
+    Stdin,
+    Repl,
+    Pager,
+    Stream,
+}
+
+/// How to make an endless call end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RewriteRule {
+    pub(crate) add: String,
+    pub(crate) append: String,
+    pub(crate) program: Option<String>,
+}
+
+/// A program or one of its sub-commands.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) writes: bool,
+    pub(crate) risk: Risk,
+    pub(crate) pure: bool,
+    pub(crate) unlisted_reads: bool,
+    pub(crate) style: Style,
+    pub(crate) numeric: bool,
+    /// Flags of one letter.
+    pub(crate) short: HashMap<char, Flag>,
+    /// Flags of a whole word behind two dashes, or behind one in the style `long`. Ordered, for abbreviations.
+    pub(crate) long: BTreeMap<String, Flag>,
+    /// Flags of a whole word behind one dash, in a program that also takes clusters.
+    pub(crate) words: HashMap<String, Flag>,
+    pub(crate) operands: Option<Operands>,
+    pub(crate) bare: Bare,
+    pub(crate) always: Option<Category>,
+    pub(crate) network: bool,
+    pub(crate) sensitive: bool,
+    pub(crate) conditional: bool,
+    pub(crate) inspect: Option<String>,
+    pub(crate) rewrite: Option<RewriteRule>,
+    pub(crate) abbreviates: bool,
+    pub(crate) subs: BTreeMap<String, Node>,
+    /// It reads only if one of these flags is given.
+    pub(crate) needs: Vec<FlagName>,
+    /// Flags that together write.
+    pub(crate) clashes: Vec<Vec<FlagName>>,
+    /// With one of these flags, the first operand is not there.
+    pub(crate) instead: Vec<FlagName>,
+    /// What this level becomes if one of the flags is given.
+    pub(crate) modes: Vec<(Vec<FlagName>, Node)>,
+    /// Operands that name secrets.
+    pub(crate) secret_operands: Vec<String>,
+    /// It sends its standard input elsewhere.
+    pub(crate) sends: bool,
+    /// It waits for its standard input whatever its operands.
+    pub(crate) filters: bool,
+}
+
+impl Node {
+    /// A sub-command by its exact name, else by a listed prefix (`describe-*`), else by the wildcard `*`.
+    pub(crate) fn sub(&self, name: &str) -> Option<&Self> {
+        self.subs.get(name).or_else(|| {
+            let mut starred = self.subs.iter().filter_map(|(full, sub)| full.strip_suffix('*').map(|stem| (stem, sub)));
+            starred.clone().find(|(stem, _)| !stem.is_empty() && name.starts_with(stem)).or_else(|| starred.find(|(stem, _)| stem.is_empty())).map(|(_, sub)| sub)
+        })
+    }
+}
+
+/// All programs, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    programs: HashMap<String, std::sync::Arc<Node>>,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) errors: Vec<String>,
+    /// Programs whose entry does not show what it allows and what it refuses.
+    pub(crate) lacking_examples: Vec<String>,
+}
+
+impl Table {
+    pub(crate) fn program(&self, name: &str) -> Option<&Node> {
+        self.programs.get(name).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.programs.keys().map(String::as_str)
+    }
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(load::all);
+
+/// The table that ships with this crate.
+pub(crate) fn table() -> &'static Table {
+    &TABLE
+}

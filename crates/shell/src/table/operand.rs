@@ -1,0 +1,122 @@
+//! What the operands and the values of flags are.
+
+/// The meaning of an operand or of a flag's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Path,
+    File,
+    /// A directory or file that is read with everything below it.
+    Tree,
+    Host,
+    Url,
+    Write,
+    Interval,
+    Count,
+    Sampler,
+    Duration,
+    Cmd,
+    Shell,
+    Sql,
+    /// Letters, digits and `_.,:@%+/=-`, not starting with a dash.
+    Word,
+    /// The same without `/` and `=`.
+    Name,
+    /// A file by its plain path: OpenSSL takes `scheme:…` for something to load.
+    Pem,
+    /// The output format of curl, which can name files.
+    CurlFormat,
+    /// One of these words; a word that ends in `*` is a prefix.
+    OneOf(Vec<String>),
+    /// Anything but these words.
+    NoneOf(Vec<String>),
+}
+
+impl Kind {
+    pub(crate) fn parse(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "text" => Self::Text,
+            "path" => Self::Path,
+            "file" => Self::File,
+            "tree" => Self::Tree,
+            "host" => Self::Host,
+            "url" => Self::Url,
+            "write" => Self::Write,
+            "interval" => Self::Interval,
+            "count" => Self::Count,
+            "sampler" => Self::Sampler,
+            "duration" => Self::Duration,
+            "cmd" => Self::Cmd,
+            "shell" => Self::Shell,
+            "sql" => Self::Sql,
+            "word" => Self::Word,
+            "name" => Self::Name,
+            "pem" => Self::Pem,
+            "curlfmt" => Self::CurlFormat,
+            words if words.starts_with('!') => Self::NoneOf(words[1..].split('|').map(str::to_owned).collect()),
+            "" => return Err("an operand without a kind".to_owned()),
+            words => Self::OneOf(words.split('|').map(str::to_owned).collect()),
+        })
+    }
+
+    /// Whether it names a file or folder, so that without one a filter waits for its input.
+    pub(crate) const fn is_file(&self) -> bool {
+        matches!(self, Self::File | Self::Tree | Self::Path | Self::Pem)
+    }
+
+    /// Whether a list of allowed words has this one.
+    pub(crate) fn allows(words: &[String], text: &str) -> bool {
+        words.iter().any(|word| match word.strip_suffix('*') {
+            Some(prefix) => text.starts_with(prefix),
+            None => word == text,
+        })
+    }
+}
+
+/// The operands of a program, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Operands {
+    kinds: Vec<Kind>,
+    repeats: bool,
+}
+
+impl Operands {
+    pub(crate) fn parse(list: &str) -> Result<Self, String> {
+        let mut kinds = Vec::new();
+        let mut repeats = false;
+        for word in list.split_whitespace() {
+            if repeats {
+                return Err(format!("`{word}` follows an operand that repeats"));
+            }
+            // `show*` is a prefix; `file*` repeats.
+            let (kind, star) = match word.strip_suffix('*') {
+                Some(stem) if stem.starts_with('!') => (stem, true),
+                Some(stem) if !stem.contains('|') && !matches!(Kind::parse(stem), Ok(Kind::OneOf(_)) | Err(_)) => (stem, true),
+                Some(stem) if stem.ends_with('*') => (stem, true),
+                _ => (word, false),
+            };
+            kinds.push(Kind::parse(kind)?);
+            repeats = star;
+        }
+        Ok(Self { kinds, repeats })
+    }
+
+    pub(crate) fn any_text() -> Self {
+        Self { kinds: vec![Kind::Text], repeats: true }
+    }
+
+    /// The kind of the operand at a position; `None` where there may be none.
+    pub(crate) fn at(&self, position: usize) -> Option<&Kind> {
+        self.kinds.get(position).or_else(|| if self.repeats { self.kinds.last() } else { None })
+    }
+
+    /// Whether files are among them.
+    pub(crate) fn names_files(&self) -> bool {
+        self.kinds.iter().any(Kind::is_file)
+    }
+
+    /// Whether everything from here on is the same kind, so that one word may stand for many.
+    pub(crate) fn repeats_from(&self, position: usize) -> bool {
+        self.repeats && position + 1 >= self.kinds.len()
+    }
+}

@@ -1,0 +1,681 @@
+//! What a shell word can become.
+//!
+//! A word is scanned once, left to right, without backtracking. What a variable or a glob could turn it into is kept as
+//! *unknown*; whatever would run a command, assign, or is not understood is refused.
+
+use std::borrow::Cow;
+
+/// An argument after expansion, as far as it can be known.
+#[derive(Debug, Clone)]
+pub(crate) struct Arg<'a> {
+    /// The word as it was written.
+    pub(crate) raw: Cow<'a, str>,
+    pub(crate) value: Value<'a>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'a> {
+    /// It is exactly this text.
+    Known(Cow<'a, str>),
+    /// It depends on variables or on which files exist.
+    Unknown(Unknown),
+}
+
+/// What is known of a word that is not fully known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unknown {
+    /// The text that it certainly starts with.
+    pub(crate) prefix: String,
+    /// Where only globs are unknown: the pattern, with literal glob characters escaped by a backslash.
+    pub(crate) glob: Option<String>,
+    /// It may become several arguments, each of them anything.
+    pub(crate) splits: bool,
+    /// It may become several arguments, each of which starts with `prefix`.
+    pub(crate) several: bool,
+    /// A variable in it has a name that promises a secret.
+    pub(crate) secret: bool,
+}
+
+impl<'a> Arg<'a> {
+    pub(crate) fn known(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        Self { raw: text.clone(), value: Value::Known(text) }
+    }
+
+    /// A stand-in for arguments that are made at run time, such as the ones `xargs` adds.
+    pub(crate) fn anything(raw: &'a str) -> Self {
+        Self { raw: Cow::Borrowed(raw), value: Value::Unknown(Unknown { splits: true, several: true, ..Unknown::default() }) }
+    }
+
+    /// Paths made at run time, below a folder.
+    pub(crate) fn path_below(raw: &'a str, folder: &str) -> Self {
+        let glob = (!folder.is_empty()).then(|| format!("{}/**", folder.trim_end_matches('/')));
+        Self { raw: Cow::Borrowed(raw), value: Value::Unknown(Unknown { prefix: folder.to_owned(), glob, several: true, ..Unknown::default() }) }
+    }
+
+    /// The text, where it is certain.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Known(text) => Some(text),
+            Value::Unknown(_) => None,
+        }
+    }
+
+    /// Whether a program could take it for a flag.
+    pub(crate) fn may_be_flag(&self) -> bool {
+        match &self.value {
+            Value::Known(text) => text.len() > 1 && text.starts_with('-'),
+            Value::Unknown(u) => u.splits || u.prefix.is_empty() || u.prefix.starts_with('-'),
+        }
+    }
+
+    /// Whether it may stand for more than one argument, or for none.
+    pub(crate) fn may_be_several(&self) -> bool {
+        match &self.value {
+            Value::Known(_) => false,
+            Value::Unknown(u) => u.splits || u.several,
+        }
+    }
+
+    pub(crate) fn splits(&self) -> bool {
+        matches!(&self.value, Value::Unknown(u) if u.splits)
+    }
+}
+
+/// Why a word is not acceptable at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It runs a command: the text of that command, where it could be cut out.
+    Substitution(Option<String>),
+    /// It does something else than name a value.
+    Construct(&'static str),
+}
+
+const DEPTH: usize = 4;
+const MOST_EXPANSIONS: usize = 64;
+
+/// Expands braces and scans each resulting word.
+pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Refused> {
+    if raw.bytes().all(is_plain) {
+        out.push(Arg { raw: Cow::Borrowed(raw), value: Value::Known(Cow::Borrowed(raw)) });
+        return Ok(());
+    }
+    match braces(raw)? {
+        None => out.push(scan(raw)?),
+        Some(words) => {
+            for word in words {
+                let Arg { value, .. } = scan(&word)?;
+                let value = match value {
+                    Value::Known(text) => Value::Known(Cow::Owned(text.into_owned())),
+                    Value::Unknown(unknown) => Value::Unknown(unknown),
+                };
+                out.push(Arg { raw: Cow::Owned(word), value });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scans a word in which braces are not expanded (assignments, redirects, here-strings).
+pub(crate) fn scan(raw: &str) -> Result<Arg<'_>, Refused> {
+    let mut scanner = Scanner::new(raw, 0);
+    scanner.unquoted()?;
+    Ok(scanner.finish())
+}
+
+/// Scans the body of a here-document, in which only `$`, backquotes and backslashes are special.
+pub(crate) fn scan_heredoc(body: &str) -> Result<(), Refused> {
+    let mut scanner = Scanner::new(body, 0);
+    scanner.double_quoted(Quoted::Heredoc)
+}
+
+/// Checks an arithmetic expression: only numbers and operators, because a name in it is evaluated recursively and an
+/// array subscript found there can run a command.
+pub(crate) fn arithmetic(expression: &str) -> Result<(), Refused> {
+    if expression.contains('`') || expression.contains("$(") {
+        return Err(Refused::Substitution(None));
+    }
+    let fine = |c: char| c.is_ascii_digit() || c.is_ascii_whitespace() || "+-*/%()<>=!&|^~?:,".contains(c);
+    if expression.chars().all(fine) {
+        Ok(())
+    } else {
+        Err(Refused::Construct("arithmetic on names can run what their values say"))
+    }
+}
+
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@' | b'%' | b'+' | b'=' | b':' | b',' | b'.' | b'/' | b'-' | b'^')
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoted {
+    Double,
+    Heredoc,
+}
+
+struct Scanner<'a> {
+    raw: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    text: String,
+    pattern: String,
+    unknown: Option<Unknown>,
+    variables: bool,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(raw: &'a str, depth: usize) -> Self {
+        Self { raw, bytes: raw.as_bytes(), at: 0, depth, text: String::new(), pattern: String::new(), unknown: None, variables: false }
+    }
+
+    fn finish(self) -> Arg<'a> {
+        let value = match self.unknown {
+            None => Value::Known(Cow::Owned(self.text)),
+            Some(mut unknown) => {
+                unknown.glob = (!self.variables).then_some(self.pattern);
+                Value::Unknown(unknown)
+            }
+        };
+        Arg { raw: Cow::Borrowed(self.raw), value }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn literal(&mut self, c: char) {
+        self.text.push(c);
+        if matches!(c, '*' | '?' | '[' | ']' | '\\') {
+            self.pattern.push('\\');
+        }
+        self.pattern.push(c);
+    }
+
+    /// Takes the character at the cursor, whole.
+    fn take(&mut self) -> Option<char> {
+        let c = self.raw.get(self.at..)?.chars().next()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn mark_unknown(&mut self) -> &mut Unknown {
+        let prefix = &self.text;
+        self.unknown.get_or_insert_with(|| Unknown { prefix: prefix.clone(), ..Unknown::default() })
+    }
+
+    /// Part of the word is the value of a variable.
+    fn variable(&mut self, name: &str, quoted: bool) {
+        self.variables = true;
+        let unknown = self.mark_unknown();
+        unknown.secret |= names_secret(name);
+        unknown.splits |= !quoted;
+        unknown.several |= !quoted;
+    }
+
+    fn unquoted(&mut self) -> Result<(), Refused> {
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'\'' => {
+                    self.at += 1;
+                    loop {
+                        match self.take() {
+                            Some('\'') => break,
+                            Some(c) => self.literal(c),
+                            None => return Err(Refused::Construct("a quote is not closed")),
+                        }
+                    }
+                }
+                b'"' => {
+                    self.at += 1;
+                    self.double_quoted(Quoted::Double)?;
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.take() {
+                        Some('\n') => {}
+                        Some(c) => self.literal(c),
+                        None => self.literal('\\'),
+                    }
+                }
+                b'$' => {
+                    self.at += 1;
+                    self.dollar(false)?;
+                }
+                b'`' => return Err(Refused::Substitution(cut_backquotes(&self.raw[self.at..]))),
+                b'<' | b'>' => {
+                    return Err(if self.peek(1) == Some(b'(') {
+                        Refused::Substitution(cut_parens(&self.raw[self.at + 1..]))
+                    } else {
+                        Refused::Construct("a redirect where a word was expected")
+                    });
+                }
+                b'(' | b')' | b'|' | b'&' | b';' | b'\n' => {
+                    return Err(Refused::Construct("a pattern or operator that is not analysed"));
+                }
+                b'*' | b'?' | b'[' => {
+                    self.at += 1;
+                    let unknown = self.mark_unknown();
+                    unknown.several = true;
+                    self.pattern.push(char::from(byte));
+                    self.text.push(char::from(byte));
+                }
+                _ => {
+                    if let Some(c) = self.take() {
+                        self.literal(c);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn double_quoted(&mut self, kind: Quoted) -> Result<(), Refused> {
+        loop {
+            let Some(byte) = self.peek(0) else {
+                return if kind == Quoted::Heredoc { Ok(()) } else { Err(Refused::Construct("a quote is not closed")) };
+            };
+            match byte {
+                b'"' if kind == Quoted::Double => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.take() {
+                        Some('\n') => {}
+                        Some(c @ ('$' | '`' | '\\')) => self.literal(c),
+                        Some('"') if kind == Quoted::Double => self.literal('"'),
+                        Some(c) => {
+                            self.literal('\\');
+                            self.literal(c);
+                        }
+                        None => self.literal('\\'),
+                    }
+                }
+                b'$' => {
+                    self.at += 1;
+                    self.dollar(true)?;
+                }
+                b'`' => return Err(Refused::Substitution(cut_backquotes(&self.raw[self.at..]))),
+                _ => {
+                    if let Some(c) = self.take() {
+                        self.literal(c);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What follows a dollar sign; the cursor stands behind it.
+    fn dollar(&mut self, quoted: bool) -> Result<(), Refused> {
+        match self.peek(0) {
+            Some(b'(') if self.peek(1) == Some(b'(') => {
+                let rest = &self.raw[self.at + 2..];
+                let Some(end) = rest.find("))") else {
+                    return Err(Refused::Substitution(None));
+                };
+                arithmetic(&rest[..end])?;
+                self.at += 2 + end + 2;
+                // A number: at worst it looks like a flag.
+                self.variable("", true);
+                Ok(())
+            }
+            Some(b'(') => Err(Refused::Substitution(cut_parens(&self.raw[self.at..]))),
+            Some(b'[') => Err(Refused::Construct("arithmetic in the old form `$[…]`")),
+            Some(b'{') => {
+                self.at += 1;
+                self.parameter(quoted)
+            }
+            Some(b'\'') if !quoted => {
+                self.at += 1;
+                self.ansi_c()
+            }
+            Some(b'"') if !quoted => Err(Refused::Construct("a translated string `$\"…\"`")),
+            Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
+                let start = self.at;
+                while self.peek(0).is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                    self.at += 1;
+                }
+                let name = &self.raw[start..self.at];
+                self.variable(name, quoted);
+                Ok(())
+            }
+            Some(b'@') => {
+                // "$@" is several arguments even inside double quotes.
+                self.at += 1;
+                self.variable("", false);
+                Ok(())
+            }
+            Some(b) if b.is_ascii_digit() || matches!(b, b'*' | b'#' | b'?' | b'$' | b'!' | b'-') => {
+                self.at += 1;
+                self.variable("", quoted);
+                Ok(())
+            }
+            _ => {
+                self.literal('$');
+                Ok(())
+            }
+        }
+    }
+
+    fn ansi_c(&mut self) -> Result<(), Refused> {
+        let mut escaped = false;
+        loop {
+            match self.take() {
+                Some('\'') => break,
+                Some('\\') => {
+                    escaped = true;
+                    match self.take() {
+                        // A plain shell ends the quote here.
+                        Some('\'') => return Err(Refused::Construct("an escaped quote means different things to different shells")),
+                        Some(_) => {}
+                        None => return Err(Refused::Construct("a quote is not closed")),
+                    }
+                }
+                Some(c) => self.literal(c),
+                None => return Err(Refused::Construct("a quote is not closed")),
+            }
+        }
+        if escaped {
+            // Whatever the escapes spell: it is one argument, and could be anything.
+            self.variable("", true);
+            if let Some(unknown) = &mut self.unknown {
+                unknown.prefix.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// `${…}`; the cursor stands behind the brace.
+    fn parameter(&mut self, quoted: bool) -> Result<(), Refused> {
+        const UNKNOWN: Refused = Refused::Construct("a parameter expansion that is not analysed");
+        let body_start = self.at;
+        let end = closing_brace(self.bytes, self.at).ok_or(UNKNOWN)?;
+        let body = &self.raw[body_start..end];
+        self.at = end + 1;
+        let rest = body.strip_prefix('#').filter(|rest| !rest.is_empty()).unwrap_or(body);
+        let length = rest.len() != body.len();
+        let name_len = name_length(rest);
+        let name = &rest[..name_len];
+        if name.is_empty() {
+            return Err(UNKNOWN);
+        }
+        let mut after = &rest[name_len..];
+        let mut list = name == "@";
+        if let Some(subscript) = after.strip_prefix('[') {
+            let close = subscript.find(']').ok_or(UNKNOWN)?;
+            let index = &subscript[..close];
+            if index == "@" || index == "*" {
+                list |= index == "@";
+            } else if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(Refused::Construct("an array subscript is evaluated and can run a command"));
+            }
+            after = &subscript[close + 1..];
+        }
+        if length && !after.is_empty() {
+            return Err(UNKNOWN);
+        }
+        self.operation(after)?;
+        let name = if length { "" } else { name };
+        self.variable(name, quoted && !list);
+        Ok(())
+    }
+
+    fn operation(&self, operation: &str) -> Result<(), Refused> {
+        const UNKNOWN: Refused = Refused::Construct("a parameter expansion that is not analysed");
+        if operation.is_empty() {
+            return Ok(());
+        }
+        if let Some(transform) = operation.strip_prefix('@') {
+            return if matches!(transform, "Q" | "U" | "u" | "L") {
+                Ok(())
+            } else {
+                Err(Refused::Construct("a transformation of a variable can run its value"))
+            };
+        }
+        let word = operation.trim_start_matches(':');
+        if operation.len() - word.len() > 1 {
+            return Err(UNKNOWN);
+        }
+        let colon = operation.len() != word.len();
+        let Some(first) = word.chars().next() else { return Err(UNKNOWN) };
+        match first {
+            '=' => Err(Refused::Construct("`${name=…}` assigns")),
+            '-' | '+' | '?' => self.nested(&word[1..]),
+            '#' | '%' | '/' | '^' | ',' if !colon => self.nested(&word[1..]),
+            c if colon && (c.is_ascii_digit() || c == ' ') => {
+                if word.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b' ' || b == b'-') {
+                    Ok(())
+                } else {
+                    Err(Refused::Construct("arithmetic on names can run what their values say"))
+                }
+            }
+            _ => Err(UNKNOWN),
+        }
+    }
+
+    fn nested(&self, word: &str) -> Result<(), Refused> {
+        if self.depth >= DEPTH {
+            return Err(Refused::Construct("expansions nest too deep"));
+        }
+        // Inside `${…}` quoting follows rules of its own; only what no rule could turn into a command passes.
+        if word.contains('`') || word.contains("$(") || word.contains("<(") || word.contains(">(") {
+            return Err(Refused::Substitution(None));
+        }
+        let mut scanner = Scanner::new(word, self.depth + 1);
+        scanner.double_quoted(Quoted::Heredoc)
+    }
+}
+
+/// Whether a variable's name promises a secret.
+pub(crate) fn names_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    ["PASS", "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE", "APIKEY", "API_KEY", "ACCESS_KEY", "_KEY", "AUTH"]
+        .iter()
+        .any(|mark| upper.contains(mark))
+        && !upper.starts_with("SSH_AUTH_SOCK")
+}
+
+fn name_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(b) if b.is_ascii_alphabetic() || *b == b'_' => {
+            bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
+        }
+        Some(b) if b.is_ascii_digit() => bytes.iter().take_while(|b| b.is_ascii_digit()).count(),
+        Some(b'@' | b'*' | b'?' | b'-' | b'$' | b'!' | b'#') if bytes.len() == 1 => 1,
+        Some(b'@' | b'*') => 1,
+        _ => 0,
+    }
+}
+
+/// The brace that closes a `${`, minding quotes and nested braces.
+fn closing_brace(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut single = false;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\'' => single = !single,
+            _ if single => {}
+            b'\\' => at += 1,
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return Some(at),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The text inside the parentheses that `text` starts with.
+fn cut_parens(text: &str) -> Option<String> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(text[1..at].to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn cut_backquotes(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('`')?;
+    inner.find('`').map(|end| inner[..end].to_owned())
+}
+
+/// Expands `{a,b}` and `{1..5}`; `None` where there is nothing to expand.
+fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
+    const INVOLVED: Refused = Refused::Construct("a brace expansion that is too involved to follow");
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    let mut open = None;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\'' => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'\'' {
+                    at += 1;
+                }
+            }
+            b'"' => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    if bytes[at] == b'\\' {
+                        at += 1;
+                    }
+                    at += 1;
+                }
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                at = closing_brace(bytes, at + 2).ok_or(INVOLVED)?;
+            }
+            b'{' => {
+                open = Some(at);
+                break;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let Some(open) = open else { return Ok(None) };
+    let Some(close) = raw[open..].find('}').map(|offset| open + offset) else { return Ok(None) };
+    let inner = &raw[open + 1..close];
+    let expands = inner.contains(',') || inner.contains("..") || inner.contains('{');
+    let tail = &raw[close + 1..];
+    if !expands {
+        // `{}` and `{name}` stay as they are, but a later brace might expand.
+        return if tail.contains('{') && (tail.contains(',') || tail.contains("..")) { Err(INVOLVED) } else { Ok(None) };
+    }
+    if inner.contains(['{', '\'', '"', '\\', '$', '`', '(', '<', '>']) {
+        return Err(INVOLVED);
+    }
+    let members = if inner.contains(',') {
+        inner.split(',').map(str::to_owned).collect()
+    } else {
+        sequence(inner).ok_or(INVOLVED)?
+    };
+    let tails = match braces(tail)? {
+        None => vec![tail.to_owned()],
+        Some(tails) => tails,
+    };
+    if members.len() * tails.len() > MOST_EXPANSIONS {
+        return Err(INVOLVED);
+    }
+    let head = &raw[..open];
+    let mut words = Vec::with_capacity(members.len() * tails.len());
+    for member in &members {
+        for tail in &tails {
+            words.push(format!("{head}{member}{tail}"));
+        }
+    }
+    Ok(Some(words))
+}
+
+fn sequence(inner: &str) -> Option<Vec<String>> {
+    let (start, end) = inner.split_once("..")?;
+    if let (Ok(start), Ok(end)) = (start.parse::<i64>(), end.parse::<i64>()) {
+        if start.abs() > 100_000 || end.abs() > 100_000 || inner.starts_with('0') {
+            return None;
+        }
+        let (low, high) = (start.min(end), start.max(end));
+        return (high - low < 64).then(|| (low..=high).map(|n| n.to_string()).collect());
+    }
+    let mut starts = start.chars();
+    let mut ends = end.chars();
+    match (starts.next(), starts.next(), ends.next(), ends.next()) {
+        (Some(a), None, Some(b), None) if a.is_ascii_lowercase() && b.is_ascii_lowercase() => {
+            let (low, high) = (a.min(b), a.max(b));
+            Some((low..=high).map(|c| c.to_string()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A second opinion on the whole text, independent of the grammar: whether anything outside single quotes looks like a
+/// substitution. Both must agree before a command is called a read.
+pub(crate) fn hides_substitution(command: &str) -> bool {
+    let bytes = command.as_bytes();
+    let heredoc = command.contains("<<");
+    let mut at = 0;
+    let mut double = false;
+    let mut word_start = true;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let next = bytes.get(at + 1).copied();
+        match byte {
+            b'\\' => {
+                at += 2;
+                word_start = false;
+                continue;
+            }
+            b'\'' if !double && !heredoc => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'\'' {
+                    at += 1;
+                }
+            }
+            b'"' => double = !double,
+            b'#' if word_start && !double => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+            }
+            b'`' => return true,
+            b'$' if !double && next == Some(b'\'') => {
+                at += 2;
+                while at < bytes.len() && bytes[at] != b'\'' {
+                    if bytes[at] == b'\\' {
+                        at += 1;
+                    }
+                    at += 1;
+                }
+            }
+            b'$' => match next {
+                Some(b'(') if bytes.get(at + 2) != Some(&b'(') => return true,
+                Some(b'[') => return true,
+                Some(b'{') => {
+                    let third = bytes.get(at + 2).copied().unwrap_or(b' ');
+                    if third.is_ascii_whitespace() || matches!(third, b'|' | b'!' | b'(') {
+                        return true;
+                    }
+                }
+                _ => {}
+            },
+            b'<' | b'>' if !double && next == Some(b'(') => return true,
+            _ => {}
+        }
+        word_start = matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'));
+        at += 1;
+    }
+    false
+}
