@@ -1,0 +1,160 @@
+//! The binary as a shell meets it: whole output, both streams, exit code.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "the functions that tests share are test code too"
+)]
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::Stdio;
+
+struct Run {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { exit, stdout, stderr } = self;
+        write!(f, "exit: {exit:?}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test of the binary has to start it"
+)]
+fn started(arguments: &[&str]) -> std::process::Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_interlock"))
+        .args(arguments)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interlock(arguments: &[&str], input: &[u8]) -> Run {
+    let mut child = started(arguments);
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // From a thread of its own, because the output of one line may fill a pipe before all lines are written.
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    // A program that refuses its arguments does not read its input.
+    let _ = writer.join().unwrap();
+    Run {
+        exit: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn help_has_examples() {
+    insta::assert_snapshot!("help", interlock(&["--help"], b""));
+    insta::assert_snapshot!("help_classify", interlock(&["classify", "--help"], b""));
+}
+
+#[test]
+fn wrong_usage_is_explained_and_ends_with_2() {
+    insta::assert_snapshot!("no_command", interlock(&["classify"], b""));
+    insta::assert_snapshot!("both_forms", interlock(&["classify", "--jsonl", "ls"], b""));
+    insta::assert_snapshot!("unquoted_option", interlock(&["classify", "ls", "-la"], b""));
+    insta::assert_snapshot!("unknown_command", interlock(&["frobnicate"], b""));
+    insta::assert_snapshot!("input_not_utf8", interlock(&["classify", "-"], b"ls \xff"));
+}
+
+#[test]
+fn a_verdict_for_people() {
+    insta::assert_snapshot!("people_chain", interlock(&["classify", "ls / & rm -r /srv"], b""));
+    insta::assert_snapshot!(
+        "people_follow",
+        interlock(&["classify", "--", "tail", "-f", "my log"], b"")
+    );
+    insta::assert_snapshot!("people_read", interlock(&["classify", "-"], b"df -h /\n"));
+}
+
+#[test]
+fn a_verdict_for_programs() {
+    insta::assert_snapshot!(
+        "json",
+        interlock(&["classify", "ls / & rm -r /srv", "--json"], b"")
+    );
+    let input = concat!(
+        "{\"command\":\"ls / & rm -r /srv\"}\n",
+        "{\"command\":\"tail -f /var/log/syslog\"}\r\n",
+        "\n",
+        "not json\n",
+        "{\"command\":\"df -h\"}",
+    );
+    insta::assert_snapshot!("jsonl", interlock(&["classify", "--jsonl"], input.as_bytes()));
+}
+
+#[test]
+fn check_turns_the_verdict_into_an_exit_code() {
+    let cases = [
+        ("ls -la /var/log", 0),
+        ("tail -n 50 /var/log/syslog", 0),
+        ("rm -rf /", 1),
+        ("ls / & zfs destroy tank", 1),
+        ("tail -f /var/log/syslog", 1),
+        ("cat /etc/shadow", 1),
+        ("", 1),
+    ];
+    for (command, expected) in cases {
+        let run = interlock(&["classify", "--check", command], b"");
+        assert_eq!(
+            (run.exit, run.stderr.as_str()),
+            (Some(expected), ""),
+            "{command:?}\n{run}"
+        );
+        let line = serde_json::json!({ "command": command }).to_string();
+        let run = interlock(&["classify", "--check", "--jsonl"], line.as_bytes());
+        assert_eq!(run.exit, Some(expected), "{command:?}\n{run}");
+    }
+}
+
+#[test]
+fn long_commands_are_answered_and_not_milder_for_it() {
+    for bytes in [100_000, 1_000_000] {
+        let command = format!("ls {}; rm x", "a ".repeat(bytes / 2));
+        let line = serde_json::json!({ "command": command }).to_string();
+        let run = interlock(&["classify", "--jsonl"], line.as_bytes());
+        assert_eq!(run.exit, Some(0), "{bytes}");
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(answer["intent"], "write_or_unknown", "{bytes}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let mut child = started(&["classify", "--jsonl"]);
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    // The program may be gone before all of it is written.
+    let _ = stdin.write_all("{\"command\":\"ls\"}\n".repeat(10_000).as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_co_process_gets_each_answer_before_it_asks_again() {
+    use std::io::BufRead as _;
+    let mut child = started(&["classify", "--jsonl"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut answers = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    for command in ["ls", "rm x", "uptime"] {
+        writeln!(stdin, "{}", serde_json::json!({ "command": command })).unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["command"], command);
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
