@@ -8,6 +8,7 @@ use crate::report::Report;
 use crate::script;
 use crate::secret;
 use crate::table::{Bare, Flag, FlagEffect, FlagName, FlagValue, Kind, Node, Operands, Style, table};
+use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
 
@@ -76,6 +77,10 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
         report.write(Risk::MediumWrite, name, "is not a program that is known to read only");
         return None;
     };
+    if node.writes && args.len() == 2 && args[1].text().is_some_and(|flag| matches!(flag, "--version" | "--help")) && node.inspect.is_none() {
+        report.read(name, "says what it is");
+        return None;
+    }
     if node.writes && node.modes.is_empty() {
         report.write(node.risk, name, format!("{} changes things or runs other code", node.name));
         if let Some(category) = node.always {
@@ -346,7 +351,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report.write(node.risk, &format!("{called} … {}", arg.raw), "is not known to take so many arguments for reading");
             return;
         };
-        if arg.may_be_several() && !operands.repeats_from(position) {
+        if arg.may_be_several() && !operands.repeats_from(position) && !node.pure {
             self.report.write(node.risk, &arg.raw, format!("could turn into several arguments of {}", node.name));
             return;
         }
@@ -366,10 +371,15 @@ impl<'p, 'a> Parse<'p, 'a> {
             Kind::Path => self.seen.files += 1,
             Kind::Word | Kind::Name => {
                 let slash = matches!(kind, Kind::Word);
-                let fine = |c: char| c.is_ascii_alphanumeric() || "_.,:@%+-".contains(c) || (slash && "/=".contains(c));
+                let fine = |c: char| c.is_ascii_alphanumeric() || "_.,:@%-".contains(c) || (slash && "+/=".contains(c));
                 if !arg.text().is_some_and(|text| !text.starts_with('-') && text.chars().all(fine)) {
                     let called = self.called();
                     self.report.write(node.risk, &format!("{called} … {part}"), "is more than a plain name");
+                }
+            }
+            Kind::Var => {
+                if !arg.text().is_some_and(variable::harmless_for_shell) {
+                    self.report.write(Risk::MediumWrite, part, "setting it can change how programs run");
                 }
             }
             Kind::CurlFormat => {
@@ -725,7 +735,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report.endless(Category::TtyFlag, &tty, endless_why(Category::TtyFlag));
         }
         let always = self.chain.iter().rev().find_map(|node| node.always);
-        if let Some(category) = always.filter(|_| !self.seen.help && !self.seen.bound) {
+        if let Some(category) = always.filter(|_| !self.seen.help && !self.seen.bound && !self.seen.ran) {
             self.report.endless(category, &called, endless_why(category));
             if category != Category::UnboundedStream {
                 self.report.write(node.risk, &called, "is interactive");

@@ -253,6 +253,10 @@ impl<'a> Scanner<'a> {
                 b'(' | b')' | b'|' | b'&' | b';' | b'\n' => {
                     return Err(Refused::Construct("a pattern or operator that is not analysed"));
                 }
+                b'[' if !self.bytes[self.at..].contains(&b']') => {
+                    self.at += 1;
+                    self.literal('[');
+                }
                 b'*' | b'?' | b'[' => {
                     self.at += 1;
                     let unknown = self.mark_unknown();

@@ -8,6 +8,11 @@ use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
 pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
+    // Other shells read the same text differently: a lone `<file` runs a pager in zsh.
+    let name = args.first().and_then(Arg::text).map_or("", |name| name.rsplit('/').next().unwrap_or(name));
+    if !matches!(name, "sh" | "bash" | "dash" | "ash") {
+        report.write(Risk::HighWrite, name, "is a shell whose language is not analysed");
+    }
     let mut at = 1;
     let mut command = false;
     while let Some(arg) = args.get(at) {

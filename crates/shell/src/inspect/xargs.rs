@@ -10,7 +10,6 @@ use std::borrow::Cow;
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     let mut at = 1;
     let mut replace: Option<String> = None;
-    let mut from_file = false;
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.text() else {
             report.write(Risk::MediumWrite, &arg.raw, "which program this is depends on a variable or a pattern");
@@ -49,19 +48,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                             report.write(Risk::MediumWrite, text, "takes a value that is not known");
                         }
                     }
-                    "-a" => {
-                        from_file = true;
-                        if let Some(path) = value(rest) {
-                            argv::file(&Arg::known(path.clone()), &path, report, false);
-                        }
-                    }
                     "--" => match text.split_once('=') {
                         Some(("--max-args" | "--max-procs" | "--delimiter" | "--max-lines" | "--max-chars" | "--eof", _)) => {}
                         Some(("--replace", mark)) => replace = Some(mark.to_owned()),
-                        Some(("--arg-file", path)) => {
-                            from_file = true;
-                            argv::file(&Arg::known(path.to_owned()), path, report, false);
-                        }
                         _ if matches!(text, "--max-args" | "--max-procs" | "--delimiter" | "--max-chars") => {
                             value("");
                         }
@@ -72,7 +61,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
         }
     }
-    if !context.fed() && !from_file {
+    if !context.fed() {
         report.endless(Category::UnboundedStream, "xargs", "waits for its standard input");
     }
     let Some(rest) = args.get(at..).filter(|rest| !rest.is_empty()) else {

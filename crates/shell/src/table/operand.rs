@@ -20,10 +20,12 @@ pub(crate) enum Kind {
     Sql,
     /// Letters, digits and `_.,:@%+/=-`, not starting with a dash.
     Word,
-    /// The same without `/` and `=`.
+    /// The same without `/`, `=` and `+`.
     Name,
     /// A file by its plain path: OpenSSL takes `scheme:…` for something to load.
     Pem,
+    /// The name of a shell variable that is harmless to set.
+    Var,
     /// The output format of curl, which can name files.
     CurlFormat,
     /// One of these words; a word that ends in `*` is a prefix.
@@ -52,6 +54,7 @@ impl Kind {
             "word" => Self::Word,
             "name" => Self::Name,
             "pem" => Self::Pem,
+            "var" => Self::Var,
             "curlfmt" => Self::CurlFormat,
             words if words.starts_with('!') => Self::NoneOf(words[1..].split('|').map(str::to_owned).collect()),
             "" => return Err("an operand without a kind".to_owned()),
@@ -67,7 +70,8 @@ impl Kind {
     /// Whether a list of allowed words has this one.
     pub(crate) fn allows(words: &[String], text: &str) -> bool {
         words.iter().any(|word| match word.strip_suffix('*') {
-            Some(prefix) => text.starts_with(prefix),
+            // A second line could be a second command.
+            Some(prefix) => text.starts_with(prefix) && !text.contains('\n'),
             None => word == text,
         })
     }
