@@ -1,4 +1,6 @@
 //! Collects the table of programs, so that a new family is a new file and nothing else.
+//!
+//! The text is cut into one piece per program and indexed by name; each piece is read when its program is first met.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,14 +14,49 @@ fn main() -> io::Result<()> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     files.sort();
-    let mut code = String::from("/// The families of the table: name and text.\nconst FAMILIES: &[(&str, &str)] = &[\n");
+    let mut entries = String::new();
+    let mut names: Vec<(String, usize)> = Vec::new();
+    let mut count = 0;
     for file in files {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let path = file.to_string_lossy().into_owned();
-        println!("cargo::rerun-if-changed={path}");
-        writeln!(code, "    ({name:?}, include_str!({path:?})),").map_err(io::Error::other)?;
+        println!("cargo::rerun-if-changed={}", file.display());
+        let family = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for piece in pieces(&fs::read_to_string(&file)?) {
+            names.extend(names_of(&piece).into_iter().map(|name| (name, count)));
+            writeln!(entries, "    ({family:?}, {piece:?}),").map_err(io::Error::other)?;
+            count += 1;
+        }
+    }
+    names.sort();
+    let mut code = format!("/// One program each: its family, and its text.\nconst ENTRIES: [(&str, &str); {count}] = [\n{entries}];\n");
+    writeln!(code, "/// Every name, sorted, with its entry.\nconst NAMES: [(&str, usize); {}] = [", names.len()).map_err(io::Error::other)?;
+    for (name, entry) in names {
+        writeln!(code, "    ({name:?}, {entry}),").map_err(io::Error::other)?;
     }
     code.push_str("];\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("programs.rs");
-    fs::write(out, code)
+    fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("programs.rs"), code)
+}
+
+/// The text of each `[[program]]`. What stands before the first one is a piece too, so that nothing is overlooked.
+fn pieces(text: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = vec![String::new()];
+    for line in text.lines() {
+        if line.trim_end() == "[[program]]" {
+            pieces.push(String::new());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push_str(line);
+            piece.push('\n');
+        }
+    }
+    let only_comments = |piece: &String| piece.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    pieces.retain(|piece| !only_comments(piece));
+    pieces
+}
+
+fn names_of(piece: &str) -> Vec<String> {
+    piece
+        .lines()
+        .find_map(|line| line.strip_prefix("names")?.trim_start().strip_prefix('=')?.trim().strip_prefix('"')?.split('"').next())
+        .map(|names| names.split_whitespace().map(str::to_owned).collect())
+        .unwrap_or_default()
 }

@@ -7,7 +7,8 @@ use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
 use crate::report::Report;
 use crate::script;
 use crate::secret;
-use crate::table::{Bare, Flag, FlagEffect, FlagName, FlagValue, Kind, Node, Operands, Style, table};
+use crate::table::{Bare, Flag, FlagEffect, FlagName, FlagValue, Kind, Node, Operands, Style};
+use crate::table;
 use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
@@ -73,7 +74,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
             program
         }
     };
-    let Some(node) = table().program(program) else {
+    let Some(node) = table::program(program) else {
         report.write(Risk::MediumWrite, name, "is not a program that is known to read only");
         return None;
     };
@@ -247,6 +248,12 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.kept.push(Cow::Borrowed(&arg.raw));
             self.operand(arg, flags_ended);
             if self.node().style == Style::Posix {
+                flags_ended = true;
+            } else if self.node().ordered {
+                if let Some(late) = args[at + 1..].iter().find(|arg| arg.may_be_flag()) {
+                    let node = self.node();
+                    self.report.write(node.risk, &late.raw, format!("is no flag behind an operand of {}", node.name));
+                }
                 flags_ended = true;
             }
             at += 1;
@@ -735,7 +742,9 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report.endless(Category::TtyFlag, &tty, endless_why(Category::TtyFlag));
         }
         let always = self.chain.iter().rev().find_map(|node| node.always);
-        if let Some(category) = always.filter(|_| !self.seen.help && !self.seen.bound && !self.seen.ran) {
+        if let Some(category) = always.filter(|category| {
+            !self.seen.help && !self.seen.bound && !(self.seen.ran && *category == Category::InteractiveRepl)
+        }) {
             self.report.endless(category, &called, endless_why(category));
             if category != Category::UnboundedStream {
                 self.report.write(node.risk, &called, "is interactive");

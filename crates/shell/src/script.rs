@@ -327,11 +327,14 @@ impl Walk<'_> {
         let harmless = if for_program { variable::harmless_for_programs } else { variable::harmless_for_shell };
         self.assigns(name, harmless);
         match value {
-            ast::AssignmentValue::Scalar(word) => {
-                if let Err(refused) = word::scan(&word.value) {
-                    self.refuse(&word.value, &refused, 0);
+            ast::AssignmentValue::Scalar(word) => match word::scan(&word.value) {
+                Ok(value) => {
+                    if variable::harmless_for_programs(name) && !value.text().is_some_and(variable::plain_value) {
+                        self.report.write(Risk::MediumWrite, &word.value, "is not a plain value");
+                    }
                 }
-            }
+                Err(refused) => self.refuse(&word.value, &refused, 0),
+            },
             ast::AssignmentValue::Array(_) => self.report.write(Risk::MediumWrite, name, "assigns an array"),
         }
     }

@@ -1,5 +1,7 @@
 //! Which files hold secrets, and which never end.
 
+use std::sync::LazyLock;
+
 use crate::word::{Arg, Value};
 
 /// Files whose content is a secret. `**` crosses directories, `*` does not; a pattern without a leading slash matches
@@ -169,6 +171,47 @@ const ENDLESS: &[&str] = &[
     "/sys/kernel/debug/usb/usbmon/*",
 ];
 
+/// A pattern, read once.
+struct Known {
+    pattern: &'static str,
+    /// The longest text in it that is not a wildcard: a path without it cannot match.
+    needle: String,
+    tokens: Vec<Token>,
+    /// For the end of any path: the same below any folder.
+    below: Option<Vec<Token>>,
+}
+
+impl Known {
+    fn list(patterns: &'static [&'static str]) -> Vec<Self> {
+        patterns
+            .iter()
+            .map(|pattern| Self {
+                pattern,
+                needle: pattern.split('*').max_by_key(|text| text.len()).unwrap_or("").to_owned(),
+                tokens: tokens(pattern),
+                below: (!pattern.starts_with('/')).then(|| tokens(&format!("**/{pattern}"))),
+            })
+            .collect()
+    }
+
+    fn overlaps(&self, other: &[Token]) -> bool {
+        overlap(other, &self.tokens) || self.below.as_ref().is_some_and(|below| overlap(other, below))
+    }
+}
+
+static SECRET: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(SECRETS));
+static TELLS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(TELLING));
+static OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PUBLIC));
+static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS));
+
+/// Whether a path, written out, is one of these.
+fn is_one_of(path: &str, known: &[Known]) -> bool {
+    let mut letters = None;
+    known.iter().filter(|known| path.contains(&known.needle)).any(|known| {
+        known.overlaps(letters.get_or_insert_with(|| path.chars().map(Token::Char).collect::<Vec<_>>()))
+    })
+}
+
 /// What reading an argument as a file means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Nature {
@@ -180,60 +223,35 @@ pub(crate) struct Nature {
 pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
     match &arg.value {
         Value::Known(path) => {
-            let pattern = escape(&normal(path));
-            let secret = any(&pattern, SECRETS) || any(&pattern.to_lowercase(), TELLING);
-            Nature { secret: secret && !any(&pattern, PUBLIC), endless: any(&pattern, ENDLESS) }
+            let path = normal(path);
+            let secret = is_one_of(&path, &SECRET) || is_one_of(&path.to_lowercase(), &TELLS);
+            Nature { secret: secret && !is_one_of(&path, &OPEN), endless: is_one_of(&path, &NEVER_ENDS) }
         }
         Value::Unknown(unknown) => match &unknown.glob {
             Some(glob) => {
                 let glob = normal(glob);
-                let ordinary = ORDINARY.iter().any(|dir| glob.starts_with(dir));
-                let secret = SECRETS.iter().any(|known| (!ordinary || known.starts_with('/')) && any(&glob, &[known]));
-                Nature { secret, endless: any(&glob, ENDLESS) }
+                let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
+                let glob = tokens(&glob);
+                let secret = SECRET.iter().any(|known| (!ordinary || known.pattern.starts_with('/')) && known.overlaps(&glob));
+                Nature { secret, endless: NEVER_ENDS.iter().any(|known| known.overlaps(&glob)) }
             }
             None => Nature { secret: true, endless: false },
         },
     }
 }
 
-/// Whether a directory that is read whole holds one of the secrets.
+/// Whether a folder that is read whole holds one of the secrets.
 pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
-    match arg.text() {
-        None => true,
-        Some(path) => {
-            let path = normal(path);
-            let path = path.trim_end_matches('/');
-            let root = path.is_empty();
-            root || matches!(path, "/etc" | "/root" | "/home" | "/proc" | "/run" | "/dev" | "/var" | "/var/lib" | "/var/run" | "~")
-                || path.starts_with("/home/") && path.matches('/').count() == 2
-                || SECRETS.iter().any(|secret| {
-                    secret.strip_suffix("/**").is_some_and(|dir| dir == path || dir.ends_with(&format!("/{path}")))
-                        || secret.starts_with(&format!("{path}/"))
-                })
-        }
-    }
-}
-
-fn any(pattern: &str, table: &[&str]) -> bool {
-    table.iter().any(|known| {
-        if known.starts_with('/') {
-            overlap(pattern, known)
-        } else {
-            // The end of any path: below any directory, or by itself.
-            overlap(pattern, known) || overlap(pattern, &format!("**/{known}"))
-        }
-    })
-}
-
-fn escape(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for c in path.chars() {
-        if matches!(c, '*' | '?' | '[' | ']' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
+    let Some(path) = arg.text() else { return true };
+    let path = normal(path);
+    let path = path.trim_end_matches('/');
+    let home = path.starts_with("/home/") && path.matches('/').count() == 2;
+    home || matches!(path, "" | "." | ".." | "~" | "/root" | "/home" | "/proc" | "/run" | "/dev" | "/var" | "/var/lib" | "/var/run")
+        || SECRETS.iter().any(|secret| {
+            let folder = secret.strip_suffix("/**").unwrap_or(secret);
+            folder.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
+        })
 }
 
 /// Folds `//`, `/./`, `x/..` and links that lead around, so that one file has one name.
@@ -311,16 +329,13 @@ fn tokens(pattern: &str) -> Vec<Token> {
 }
 
 /// Whether some path matches both patterns.
-fn overlap(left: &str, right: &str) -> bool {
-    // The common case by far: a plain path against a pattern whose first letters differ.
-    if let (Some(a), Some(b)) = (left.bytes().next(), right.bytes().next())
-        && a != b
-        && !matches!(a, b'*' | b'?' | b'[' | b'\\')
-        && !matches!(b, b'*' | b'?' | b'[' | b'\\')
+fn overlap(a: &[Token], b: &[Token]) -> bool {
+    // The common case by far: the first letters differ.
+    if let (Some(Token::Char(x)), Some(Token::Char(y))) = (a.first(), b.first())
+        && x != y
     {
         return false;
     }
-    let (a, b) = (tokens(left), tokens(right));
     let width = b.len() + 1;
     let mut seen = vec![false; (a.len() + 1) * width];
     let mut stack = vec![(0, 0)];

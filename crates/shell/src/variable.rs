@@ -15,7 +15,6 @@ pub(crate) fn harmless_for_programs(name: &str) -> bool {
                 | "FORCE_COLOR"
                 | "SYSTEMD_COLORS"
                 | "DEBIAN_FRONTEND"
-                | "POSIXLY_CORRECT"
                 | "BLOCK_SIZE"
                 | "TIME_STYLE"
         )
@@ -27,5 +26,12 @@ pub(crate) fn harmless_for_shell(name: &str) -> bool {
     let local = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && name.bytes().any(|b| b.is_ascii_lowercase())
         && !name.ends_with("_proxy");
-    local || (harmless_for_programs(name) && name != "POSIXLY_CORRECT")
+    local || harmless_for_programs(name)
+}
+
+/// Whether a value of one of these variables is a plain one: a path in it would make the C library load files.
+pub(crate) fn plain_value(value: &str) -> bool {
+    !value.starts_with(['/', '.', ':'])
+        && !value.contains("..")
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "_.@-:,+/".contains(c))
 }

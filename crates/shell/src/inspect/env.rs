@@ -30,8 +30,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
         } else if flags && text == "-" {
             // The same as `-i`.
-        } else if let Some((name, _)) = text.split_once('=') {
-            if !variable::harmless_for_programs(name) {
+        } else if let Some((name, value)) = text.split_once('=') {
+            let plain = arg.text().is_some() && variable::plain_value(value);
+            if !variable::harmless_for_programs(name) || !plain {
                 report.write(Risk::MediumWrite, name, "setting it can change how programs run");
             }
         } else {

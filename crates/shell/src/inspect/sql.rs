@@ -74,6 +74,9 @@ struct Reading {
 }
 
 fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
+    let mysql = client.contains("mysql") || client.contains("maria");
+    // The client's vertical output, as a terminator.
+    let text = if mysql { text.trim_end().strip_suffix("\\G").unwrap_or(text) } else { text };
     let trimmed = text.trim();
     if let Some(meta) = trimmed.strip_prefix('\\') {
         return psql_meta(meta).map(|()| Reading { secret: false });
@@ -95,7 +98,6 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
             return Err(why.to_owned());
         }
     }
-    let mysql = client.contains("mysql") || client.contains("maria");
     if mysql && text.contains('#') {
         return Err("has a comment, which clients read differently".to_owned());
     }
@@ -153,7 +155,10 @@ fn statement_reads(statement: &Statement) -> Result<bool, String> {
         | Statement::ShowCreate { .. }
         | Statement::ShowCollation { .. }
         | Statement::ShowFunctions { .. }
-        | Statement::ShowViews { .. } => return Ok(false),
+        | Statement::ShowViews { .. }
+        | Statement::ShowProcessList { .. }
+        | Statement::ShowCharset { .. }
+        | Statement::ShowCatalogs { .. } => return Ok(false),
         _ => return Err("is a statement that can change something".to_owned()),
     }
     let mut look = Look { why: None, secret: false };

@@ -1,13 +1,13 @@
 //! Reading the table.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
 use super::flag::{self, FlagEffect, FlagName};
 use super::operand::Operands;
-use super::{Bare, Node, RewriteRule, Style, Table};
+use super::{Bare, Node, RewriteRule, Style};
 use crate::verdict::{Category, Risk};
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
@@ -34,7 +34,7 @@ pub(crate) enum Expected {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    program: Vec<toml::Value>,
+    program: Vec<Entry>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -78,6 +78,7 @@ struct Entry {
     when: BTreeMap<String, Entry>,
     secret_operands: String,
     sends: bool,
+    ordered: bool,
 }
 
 impl Entry {
@@ -138,6 +139,7 @@ impl Entry {
             when: mode.when,
             secret_operands: if mode.secret_operands.is_empty() { base.secret_operands } else { mode.secret_operands },
             sends: mode.sends || base.sends,
+            ordered: mode.ordered || base.ordered,
         }
     }
 }
@@ -156,61 +158,60 @@ struct RewriteEntry {
     program: Option<String>,
 }
 
-/// Reads every family. What cannot be read is reported and left out: an unknown program is a write.
-pub(super) fn all() -> Table {
-    let mut table = Table::default();
-    let mut programs: HashMap<String, Arc<Node>> = HashMap::new();
-    for (family, text) in FAMILIES {
-        let file: File = match toml::from_str(text) {
-            Ok(file) => file,
-            Err(error) => {
-                table.errors.push(format!("{family}: {error}"));
-                continue;
-            }
-        };
-        for value in file.program {
-            let names = value.get("names").and_then(toml::Value::as_str).unwrap_or("?").to_owned();
-            let entry: Entry = match value.try_into() {
-                Ok(entry) => entry,
-                Err(error) => {
-                    table.errors.push(format!("{family}: {names}: {error}"));
-                    continue;
-                }
-            };
-            if let Err(error) = add(entry, &mut programs, &mut table) {
-                table.errors.push(format!("{family}: {names}: {error}"));
-            }
-        }
-    }
-    table.programs = programs;
-    table
+/// One entry, read.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) names: Vec<String>,
+    pub(crate) node: Node,
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples are what the tests check"))]
+    pub(crate) examples: Vec<Example>,
+    /// Whether the entry shows what it allows and what it refuses.
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples are what the tests check"))]
+    pub(crate) shows_both: bool,
 }
 
-fn add(entry: Entry, programs: &mut HashMap<String, Arc<Node>>, table: &mut Table) -> Result<(), String> {
+static LOADED: [OnceLock<Option<Loaded>>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
+
+/// Finds a program, reading its entry if this is the first time.
+pub(super) fn program(name: &str) -> Option<&'static Node> {
+    let found = NAMES.binary_search_by(|(known, _)| known.cmp(&name)).ok()?;
+    let index = NAMES[found].1;
+    let loaded = LOADED.get(index)?.get_or_init(|| read(index).ok()).as_ref()?;
+    // The index was cut from the text; the entry itself has the last word.
+    loaded.names.iter().any(|known| known == name).then_some(&loaded.node)
+}
+
+/// Every entry, or why it cannot be read.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = Result<Loaded, String>> {
+    (0..ENTRIES.len()).map(|index| read(index).map_err(|error| format!("{}: {error}", ENTRIES[index].0)))
+}
+
+/// Names that several entries claim.
+#[cfg(test)]
+pub(super) fn claimed_twice() -> Vec<&'static str> {
+    NAMES.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect()
+}
+
+fn read(index: usize) -> Result<Loaded, String> {
+    let mut file: File = toml::from_str(ENTRIES[index].1).map_err(|error| error.to_string())?;
+    let (Some(entry), true) = (file.program.pop(), file.program.is_empty()) else {
+        return Err("a piece of the table that is not one program".to_owned());
+    };
     let names: Vec<String> =
         entry.names.as_deref().ok_or("`names` is missing")?.split_whitespace().map(str::to_owned).collect();
     let first = names.first().ok_or("`names` is empty")?.clone();
+    let mut examples = Vec::new();
     for (list, expected) in
         [(&entry.allow, Expected::Allowed), (&entry.refuse, Expected::Refused), (&entry.unbounded, Expected::Unbounded)]
     {
-        table.examples.extend(list.iter().map(|command| Example {
-            program: first.clone(),
-            command: command.clone(),
-            expected,
-        }));
+        examples.extend(list.iter().map(|command| Example { program: first.clone(), command: command.clone(), expected }));
     }
-    let shows_reading = !entry.allow.is_empty() || entry.effect.as_deref() == Some("write") && entry.when.is_empty() || !entry.unbounded.is_empty();
-    let shows_refusal = !entry.refuse.is_empty() || entry.pure;
-    if !(shows_reading && shows_refusal) {
-        table.lacking_examples.push(first.clone());
-    }
-    let node = Arc::new(build(&first, entry, Style::Gnu)?);
-    for name in names {
-        if programs.insert(name.clone(), Arc::clone(&node)).is_some() {
-            return Err(format!("`{name}` has two entries"));
-        }
-    }
-    Ok(())
+    let only_writes = entry.effect.as_deref() == Some("write") && entry.when.is_empty();
+    let shows_reading = !entry.allow.is_empty() || !entry.unbounded.is_empty() || only_writes;
+    let shows_both = shows_reading && (!entry.refuse.is_empty() || entry.pure);
+    let node = build(&first, entry, Style::Gnu).map_err(|error| format!("{first}: {error}"))?;
+    Ok(Loaded { names, node, examples, shows_both })
 }
 
 fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
@@ -278,6 +279,7 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
         modes: Vec::new(),
         secret_operands: entry.secret_operands.split_whitespace().map(str::to_lowercase).collect(),
         sends: entry.sends,
+        ordered: entry.ordered,
         filters: entry.always.as_deref() == Some("stdin"),
     };
     for (flags, mode) in &entry.when {

@@ -1,7 +1,8 @@
 //! The table of programs: what each program's arguments can do.
 //!
-//! The entries are data, in `programs/*.toml`; its README is the format. This module reads them once, strictly: an
-//! entry that cannot be read is an error in the tests, and at run time its program is simply unknown, which is a write.
+//! The entries are data, in `programs/*.toml`; its README is the format. An entry is read when its program is first
+//! met, strictly: one that cannot be read is an error in the tests, and at run time its program is simply unknown,
+//! which is a write.
 
 mod flag;
 mod load;
@@ -10,12 +11,10 @@ mod operand;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
 
 use crate::verdict::{Category, Risk};
 
 pub(crate) use flag::{Flag, FlagEffect, FlagName, FlagValue};
-pub(crate) use load::{Example, Expected};
 pub(crate) use operand::{Kind, Operands};
 
 /// How a program reads its arguments.
@@ -80,6 +79,8 @@ pub(crate) struct Node {
     pub(crate) clashes: Vec<Vec<FlagName>>,
     /// With one of these flags, the first operand is not there.
     pub(crate) instead: Vec<FlagName>,
+    /// Flags end at the first operand, in programs that otherwise read them their own way.
+    pub(crate) ordered: bool,
     /// What this level becomes if one of the flags is given.
     pub(crate) modes: Vec<(Vec<FlagName>, Node)>,
     /// Operands that name secrets.
@@ -100,29 +101,7 @@ impl Node {
     }
 }
 
-/// All programs, by name.
-#[derive(Debug, Default)]
-pub(crate) struct Table {
-    programs: HashMap<String, std::sync::Arc<Node>>,
-    pub(crate) examples: Vec<Example>,
-    pub(crate) errors: Vec<String>,
-    /// Programs whose entry does not show what it allows and what it refuses.
-    pub(crate) lacking_examples: Vec<String>,
-}
-
-impl Table {
-    pub(crate) fn program(&self, name: &str) -> Option<&Node> {
-        self.programs.get(name).map(AsRef::as_ref)
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.programs.keys().map(String::as_str)
-    }
-}
-
-static TABLE: LazyLock<Table> = LazyLock::new(load::all);
-
-/// The table that ships with this crate.
-pub(crate) fn table() -> &'static Table {
-    &TABLE
+/// The entry of a program, if it has one that can be read.
+pub(crate) fn program(name: &str) -> Option<&'static Node> {
+    load::program(name)
 }

@@ -1,24 +1,36 @@
 //! The table holds what it says: it can be read, and every example comes out as written.
 
-use super::{Expected, table};
+use super::load::{Expected, all, claimed_twice};
 use crate::{Intent, classify};
 
 #[test]
 fn table_can_be_read_without_errors() {
-    let errors = &table().errors;
+    let errors: Vec<String> = all().filter_map(Result::err).collect();
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors.join("\n"));
+    assert_eq!(claimed_twice(), Vec::<&str>::new(), "names with two entries");
 }
 
 #[test]
 fn table_knows_at_least_two_hundred_programs() {
-    let count = table().names().count();
+    let count: usize = all().flatten().map(|entry| entry.names.len()).sum();
     assert!(count >= 200, "only {count} programs");
+}
+
+#[test]
+fn table_finds_every_program_by_each_of_its_names() {
+    for entry in all().flatten() {
+        for name in &entry.names {
+            assert!(super::program(name).is_some(), "{name} is in the table and is not found");
+        }
+    }
 }
 
 #[test]
 fn table_examples_come_out_as_written() {
     let mut wrong = Vec::new();
-    for example in &table().examples {
+    let mut count = 0;
+    for example in all().flatten().flat_map(|entry| entry.examples) {
+        count += 1;
         let verdict = classify(&example.command);
         let read = verdict.intent != Intent::WriteOrUnknown;
         let right = match example.expected {
@@ -31,11 +43,11 @@ fn table_examples_come_out_as_written() {
             wrong.push(format!("{:?} {}: {}\n      {}", example.expected, example.program, example.command, reasons.join("; ")));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} examples:\n{}", wrong.len(), table().examples.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {count} examples:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
 fn every_program_has_examples_that_must_be_allowed_and_refused() {
-    let lacking: Vec<&str> = table().lacking_examples.iter().map(String::as_str).collect();
+    let lacking: Vec<String> = all().flatten().filter(|entry| !entry.shows_both).map(|entry| entry.node.name).collect();
     assert!(lacking.is_empty(), "without examples: {}", lacking.join(", "));
 }
