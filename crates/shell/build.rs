@@ -53,10 +53,12 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
+/// The value of `names`, on one line or over several.
 fn names_of(piece: &str) -> Vec<String> {
-    piece
-        .lines()
-        .find_map(|line| line.strip_prefix("names")?.trim_start().strip_prefix('=')?.trim().strip_prefix('"')?.split('"').next())
-        .map(|names| names.split_whitespace().map(str::to_owned).collect())
-        .unwrap_or_default()
+    let value = piece.split_once("\nnames").and_then(|(_, rest)| rest.trim_start().strip_prefix('=')).unwrap_or("").trim_start();
+    let quoted = match value.strip_prefix("\"\"\"") {
+        Some(long) => long.split("\"\"\"").next(),
+        None => value.strip_prefix('"').and_then(|short| short.split('"').next()),
+    };
+    quoted.map(|names| names.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
 }
