@@ -3,20 +3,25 @@
 
 #![no_main]
 
-use interlock_shell::{Intent, classify};
+use interlock_shell::{Intent, Risk, classify};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|command: &str| {
     let verdict = classify(command);
     assert_eq!(verdict, classify(command), "the same command, another verdict: {command:?}");
 
-    // However the text ends, the added part is either a write of its own or inside something unfinished, which is not
-    // understood; both are writes. After a comment a line break is needed for it to be a part at all.
+    // An escape at the end would take the separator into a word: `ls \; rm x` lists a file that is called `;`.
+    if command.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1 {
+        return;
+    }
+    // However else the text ends, the added part is either a write of its own or inside something unfinished, which is not
+    // understood; both are writes. What is not understood has a medium risk, also if it was a greater one before the
+    // addition broke its grammar.
     for tail in ["; rm x", " && rm x", " || rm x", " | rm x", " & rm x", "\nrm x"] {
         let longer = format!("{command}{tail}");
         let after = classify(&longer);
         assert!(
-            after.intent >= verdict.intent && after.risk >= verdict.risk,
+            after.intent >= verdict.intent && after.risk >= verdict.risk.min(Risk::MediumWrite),
             "milder with {tail:?}: {command:?} was {verdict:?}, is {after:?}"
         );
     }
