@@ -1,6 +1,7 @@
 //! What a program does with these arguments, by its entry in the table.
 
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 
 use crate::inspect;
 use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
@@ -20,8 +21,17 @@ pub(crate) struct Context<'c> {
     pub(crate) depth: usize,
     /// What its standard input is.
     pub(crate) feed: Feed,
-    /// How many commands were judged already, in the whole analysis.
-    pub(crate) judged: &'c std::cell::Cell<usize>,
+    /// What the whole analysis knows so far.
+    pub(crate) course: &'c Course,
+}
+
+/// What a command line has come to, while it is walked.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    /// How many commands were judged already.
+    judged: Cell<usize>,
+    /// Where `cd` led, so that a relative path is not mistaken for another file.
+    folder: RefCell<String>,
 }
 
 /// What a command's standard input is.
@@ -54,8 +64,9 @@ const SYSTEM: &[&str] =
 /// Judges an argument vector. Returns a bounded way to write it, if it is endless and there is one.
 pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report) -> Option<String> {
     let Some(first) = args.first() else { return None };
-    context.judged.set(context.judged.get() + 1);
-    if context.depth > MAX_DEPTH || context.judged.get() > MAX_COMMANDS {
+    let course = context.course;
+    course.judged.set(course.judged.get() + 1);
+    if context.depth > MAX_DEPTH || course.judged.get() > MAX_COMMANDS {
         report.write(Risk::MediumWrite, &first.raw, "commands within commands, too many to follow");
         return None;
     }
@@ -74,6 +85,12 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
             program
         }
     };
+    if matches!(program, "cd" | "pushd") {
+        let operand = args[1..].iter().find(|arg| !arg.may_be_flag() || arg.text().is_none());
+        let folder = operand.map_or("~", |arg| arg.text().unwrap_or("/etc"));
+        let mut here = course.folder.borrow_mut();
+        *here = if folder.starts_with(['/', '~']) { folder.to_owned() } else { format!("{here}/{folder}") };
+    }
     let Some(node) = table::program(program) else {
         report.write(Risk::MediumWrite, name, "is not a program that is known to read only");
         return None;
@@ -411,12 +428,12 @@ impl<'p, 'a> Parse<'p, 'a> {
                     }
                     return;
                 }
-                file(arg, part, self.report, self.seen.bound);
+                file(arg, part, self.context, self.report, self.seen.bound);
             }
             Kind::Tree => {
                 self.seen.files += 1;
-                file(arg, part, self.report, self.seen.bound);
-                if secret::tree_holds_secrets(arg) {
+                file(arg, part, self.context, self.report, self.seen.bound);
+                if secret::tree_holds_secrets(arg) || !self.context.course.folder.borrow().is_empty() && arg.text().is_some_and(|text| !text.starts_with('/')) {
                     self.report.secret(part, "shows files below it that hold secrets");
                 }
             }
@@ -448,6 +465,8 @@ impl<'p, 'a> Parse<'p, 'a> {
             Kind::Duration => {
                 if arg.text().is_some_and(ends) {
                     self.seen.duration = Some(part.to_owned());
+                } else if !node.operands.as_ref().is_some_and(Operands::runs) && arg.text() != Some("0") {
+                    self.report.endless(Category::UnboundedStream, part, "is not known to end");
                 }
             }
             Kind::Cmd => self.report.write(Risk::MediumWrite, part, "is a command in an unexpected place"),
@@ -814,8 +833,13 @@ enum Taken {
 }
 
 /// What reading this file means.
-pub(crate) fn file(arg: &Arg<'_>, part: &str, report: &mut Report, bound: bool) {
-    let nature = secret::nature(arg);
+pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut Report, bound: bool) {
+    let mut nature = secret::nature(arg);
+    let folder = context.course.folder.borrow();
+    if let Some(text) = arg.text().filter(|text| !folder.is_empty() && !text.starts_with(['/', '~'])) {
+        let there = secret::nature(&Arg::known(format!("{folder}/{text}")));
+        nature = secret::Nature { secret: nature.secret || there.secret, endless: nature.endless || there.endless };
+    }
     if nature.secret {
         let why = if arg.text().is_some() { "holds secrets" } else { "could be a file that holds secrets" };
         report.secret(part, why);

@@ -25,8 +25,6 @@ mod word;
 pub use limits::{MAX_COMPOUNDS, MAX_LENGTH, MAX_NESTING};
 pub use verdict::{Category, Intent, Reason, Risk, Verdict};
 
-use std::cell::Cell;
-
 /// Judges a command line.
 pub fn classify(command: &str) -> Verdict {
     let report = analyse(command);
@@ -37,9 +35,9 @@ pub fn classify(command: &str) -> Verdict {
 }
 
 fn analyse(command: &str) -> report::Report {
-    let judged = Cell::new(0);
+    let course = argv::Course::default();
     let mut report = report::Report::new();
-    script::judge(command, argv::Context { depth: 0, feed: argv::Feed::Inherited, judged: &judged }, &mut report);
+    script::judge(command, argv::Context { depth: 0, feed: argv::Feed::Inherited, course: &course }, &mut report);
     report
 }
 

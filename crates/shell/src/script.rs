@@ -83,7 +83,7 @@ impl Walk<'_> {
         match command {
             ast::Command::Simple(simple) => self.simple(simple, context),
             ast::Command::Compound(compound, redirects) => {
-                let feed = self.redirects(redirects.as_ref()).unwrap_or(context.feed);
+                let feed = self.redirects(redirects.as_ref(), context).unwrap_or(context.feed);
                 self.compound(compound, Context { feed, ..context });
             }
             ast::Command::Function(function) => {
@@ -92,7 +92,7 @@ impl Walk<'_> {
             }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.commands += 1;
-                self.redirects(redirects.as_ref());
+                self.redirects(redirects.as_ref(), context);
                 self.test(&test.expr);
             }
         }
@@ -245,9 +245,9 @@ impl Walk<'_> {
                 self.report.write(Risk::MediumWrite, raw, "runs a command and puts its output here");
                 // What it runs decides nothing any more, but it can be worse than it looks.
                 if let Some(inner) = inner.as_deref().filter(|_| depth < limits::MAX_DEPTH) {
-                    let judged = std::cell::Cell::new(0);
+                    let course = argv::Course::default();
                     let mut nested = Report::new();
-                    judge(inner, Context { depth: depth + 2, feed: Feed::Inherited, judged: &judged }, &mut nested);
+                    judge(inner, Context { depth: depth + 2, feed: Feed::Inherited, course: &course }, &mut nested);
                     self.report.risk = self.report.risk.max(nested.risk);
                 }
             }
@@ -264,7 +264,7 @@ impl Walk<'_> {
         for item in prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => self.assignment(assignment, runs_program),
-                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => feed = self.redirect(redirect).unwrap_or(feed),
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => feed = self.redirect(redirect, context).unwrap_or(feed),
                 ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
             }
@@ -285,7 +285,7 @@ impl Walk<'_> {
                 ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                     only_words = false;
-                    feed = self.redirect(redirect).unwrap_or(feed);
+                    feed = self.redirect(redirect, context).unwrap_or(feed);
                 }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
             }
@@ -339,18 +339,18 @@ impl Walk<'_> {
         }
     }
 
-    fn redirects(&mut self, redirects: Option<&ast::RedirectList>) -> Option<Feed> {
+    fn redirects(&mut self, redirects: Option<&ast::RedirectList>, context: Context<'_>) -> Option<Feed> {
         let mut feed = None;
         for redirect in redirects.iter().flat_map(|list| &list.0) {
-            feed = self.redirect(redirect).or(feed);
+            feed = self.redirect(redirect, context).or(feed);
         }
         feed
     }
 
     /// Judges a redirect; says what it feeds to standard input, if it does.
-    fn redirect(&mut self, redirect: &ast::IoRedirect) -> Option<Feed> {
+    fn redirect(&mut self, redirect: &ast::IoRedirect, context: Context<'_>) -> Option<Feed> {
         match redirect {
-            ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
+            ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target, context),
             ast::IoRedirect::HereDocument(fd, document) => {
                 if document.requires_expansion
                     && let Err(refused) = word::scan_heredoc(&document.doc.value)
@@ -372,7 +372,7 @@ impl Walk<'_> {
         }
     }
 
-    fn file_redirect(&mut self, fd: Option<i32>, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget) -> Option<Feed> {
+    fn file_redirect(&mut self, fd: Option<i32>, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget, context: Context<'_>) -> Option<Feed> {
         use ast::IoFileRedirectKind as K;
         let input = fd.is_none_or(|fd| fd == 0);
         match target {
@@ -386,7 +386,7 @@ impl Walk<'_> {
                     let mut feed = Feed::Data;
                     match word::scan(&word.value) {
                         Ok(arg) if arg.text() == Some("/dev/null") => feed = Feed::Empty,
-                        Ok(arg) => argv::file(&arg, &word.value, self.report, false),
+                        Ok(arg) => argv::file(&arg, &word.value, context, self.report, false),
                         Err(refused) => self.refuse(&word.value, &refused, 0),
                     }
                     input.then_some(feed)

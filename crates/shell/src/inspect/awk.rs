@@ -63,7 +63,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             Some("-") => {}
             _ => {
                 files += 1;
-                argv::file(arg, &arg.raw, report, false);
+                argv::file(arg, &arg.raw, context, report, false);
             }
         }
     }

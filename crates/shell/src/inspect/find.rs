@@ -62,7 +62,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
             "-files0-from" => {
                 if let Some(list) = args.get(at) {
-                    argv::file(list, &list.raw, report, false);
+                    argv::file(list, &list.raw, context, report, false);
                 }
                 at += 1;
             }

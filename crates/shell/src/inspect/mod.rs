@@ -5,6 +5,7 @@ mod awk;
 mod dd;
 mod env;
 mod find;
+mod printf;
 mod ps;
 mod read;
 mod sed;
@@ -30,6 +31,7 @@ const INSPECTORS: &[(&str, Inspector)] = &[
     ("dd", dd::judge),
     ("env", env::judge),
     ("find", find::judge),
+    ("printf", printf::judge),
     ("ps", ps::judge),
     ("read", read::judge),
     ("sed", sed::judge),

@@ -38,7 +38,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             "--line-length" => at += 1,
             _ if text.starts_with("--line-length=") => {}
             _ if text.starts_with("--expression=") => {
-                if let Err(why) = reads_only(&text["--expression=".len()..], report) {
+                if let Err(why) = reads_only(&text["--expression=".len()..], context, report) {
                     report.write(Risk::MediumWrite, text, why);
                 }
                 // Stands for the script, which is judged.
@@ -54,7 +54,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                             if rest.is_empty() {
                                 scripts.extend(args.get(at));
                                 at += 1;
-                            } else if let Err(why) = reads_only(rest, report) {
+                            } else if let Err(why) = reads_only(rest, context, report) {
                                 report.write(Risk::MediumWrite, rest, why);
                             } else {
                                 scripts.push(&EMPTY);
@@ -86,7 +86,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     for script in &scripts {
         match script.text() {
             Some(text) => {
-                if let Err(why) = reads_only(text, report) {
+                if let Err(why) = reads_only(text, context, report) {
                     report.write(Risk::MediumWrite, text, why);
                 }
             }
@@ -94,7 +94,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         }
     }
     for file in &files {
-        argv::file(file, &file.raw, report, false);
+        argv::file(file, &file.raw, context, report, false);
     }
     if (files.is_empty() || files.iter().any(|file| file.text() == Some("-"))) && !context.fed() {
         report.endless(Category::UnboundedStream, "sed", "waits for its standard input");
@@ -105,7 +105,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
 const EMPTY: Arg<'static> = Arg { raw: std::borrow::Cow::Borrowed(""), value: crate::word::Value::Known(std::borrow::Cow::Borrowed("")) };
 
 /// Walks the commands of a sed script.
-fn reads_only(script: &str, report: &mut Report) -> Result<(), &'static str> {
+fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result<(), &'static str> {
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
     loop {
@@ -137,7 +137,7 @@ fn reads_only(script: &str, report: &mut Report) -> Result<(), &'static str> {
                 let start = at;
                 skip(&chars, &mut at, |c| c != '\n');
                 let path: String = chars[start..at].iter().collect();
-                argv::file(&Arg::known(path.trim().to_owned()), path.trim(), report, false);
+                argv::file(&Arg::known(path.trim().to_owned()), path.trim(), context, report, false);
             }
             's' => {
                 let Some(&delimiter) = chars.get(at) else { return Err("has a substitution without an end") };
@@ -228,20 +228,25 @@ fn delimited(chars: &[char], at: &mut usize, delimiter: char) -> Result<(), &'st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::argv::{Course, Feed};
+
+    fn context(course: &Course) -> Context<'_> {
+        Context { depth: 0, feed: Feed::Inherited, course }
+    }
 
     #[test]
     fn scripts_that_only_read() {
         for script in [
             "s/a/b/g", "1,10p", "/start/,/end/p", "$d", "s|/usr|/opt|", "/^#/d;/^$/d", "5q", "s/a/b/;s/c/d/2p", "1~2d", "/x/{s/a/b/;p}", "/foo/I,+3p", "y/abc/xyz/", "n;d", "$!N;P;D", ":a;N;$!ba;s/\\n/ /g",
         ] {
-            assert_eq!(reads_only(script, &mut Report::new()), Ok(()), "{script}");
+            assert_eq!(reads_only(script, context(&Course::default()), &mut Report::new()), Ok(()), "{script}");
         }
     }
 
     #[test]
     fn scripts_that_write_or_run() {
         for script in ["w /tmp/x", "s/a/b/w /tmp/x", "s/a/id/e", "1e id", "e", "p;w x", "s/a/b/gw x", "/x/W y", "1{w x\n}", "s/[/]/w x/e", "s/a/b/ge"] {
-            assert!(reads_only(script, &mut Report::new()).is_err(), "{script}");
+            assert!(reads_only(script, context(&Course::default()), &mut Report::new()).is_err(), "{script}");
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         Some("-") | None if !context.fed() => report.endless(Category::UnboundedStream, "tar", "waits for its standard input"),
         Some("-") | None => {}
         Some(path) if path.contains(':') && !local => report.write(Risk::MediumWrite, path, "is an archive on another host, reached by running a program"),
-        Some(path) => argv::file(&Arg::known(path.to_owned()), path, report, false),
+        Some(path) => argv::file(&Arg::known(path.to_owned()), path, context, report, false),
     }
     report.condition("tar", "lists an archive; it could also write");
 }

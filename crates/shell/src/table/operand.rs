@@ -114,6 +114,11 @@ impl Operands {
         self.kinds.get(position).or_else(|| if self.repeats { self.kinds.last() } else { None })
     }
 
+    /// Whether a command is among them.
+    pub(crate) fn runs(&self) -> bool {
+        self.kinds.iter().any(|kind| matches!(kind, Kind::Cmd | Kind::Shell))
+    }
+
     /// Whether files are among them.
     pub(crate) fn names_files(&self) -> bool {
         self.kinds.iter().any(Kind::is_file)
