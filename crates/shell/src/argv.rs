@@ -8,8 +8,8 @@ use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
 use crate::report::Report;
 use crate::script;
 use crate::secret;
-use crate::table::{Bare, Flag, FlagEffect, FlagName, FlagValue, Kind, Node, Operands, Style};
 use crate::table;
+use crate::table::{Bare, Flag, FlagEffect, FlagName, FlagValue, Kind, Node, Operands, RewriteRule, Style};
 use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
@@ -32,6 +32,32 @@ pub(crate) struct Course {
     judged: Cell<usize>,
     /// Where `cd` led, so that a relative path is not mistaken for another file.
     folder: RefCell<String>,
+    /// Loop variables that only ever name ordinary files.
+    ordinary: RefCell<Vec<String>>,
+}
+
+impl Course {
+    /// A loop sets this variable to files that are no secrets.
+    pub(crate) fn loops_over_ordinary_files(&self, variable: &str) {
+        self.ordinary.borrow_mut().push(variable.to_owned());
+    }
+
+    /// Something sets variables: none of them is known any more.
+    pub(crate) fn forget_variables(&self) {
+        self.ordinary.borrow_mut().clear();
+    }
+
+    fn is_ordinary(&self, raw: &str) -> bool {
+        let name = raw
+            .trim_matches('"')
+            .trim_start_matches('$')
+            .trim_start_matches('{')
+            .trim_end_matches('}');
+        self.ordinary
+            .borrow()
+            .iter()
+            .any(|known| known == name && raw.contains('$'))
+    }
 }
 
 /// What a command's standard input is.
@@ -53,13 +79,23 @@ impl Context<'_> {
     }
 
     pub(crate) const fn deeper(self) -> Self {
-        Self { depth: self.depth + 1, ..self }
+        Self {
+            depth: self.depth + 1,
+            ..self
+        }
     }
 }
 
 /// Directories whose programs are what their names say.
-const SYSTEM: &[&str] =
-    &["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/", "/snap/bin/"];
+const SYSTEM: &[&str] = &[
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/snap/bin/",
+];
 
 /// Judges an argument vector. Returns a bounded way to write it, if it is endless and there is one.
 pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report) -> Option<String> {
@@ -67,11 +103,19 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
     let course = context.course;
     course.judged.set(course.judged.get() + 1);
     if context.depth > MAX_DEPTH || course.judged.get() > MAX_COMMANDS {
-        report.write(Risk::MediumWrite, &first.raw, "commands within commands, too many to follow");
+        report.write(
+            Risk::MediumWrite,
+            &first.raw,
+            "commands within commands, too many to follow",
+        );
         return None;
     }
     let Some(name) = first.text() else {
-        report.write(Risk::MediumWrite, &first.raw, "which program this is depends on a variable or a pattern");
+        report.write(
+            Risk::MediumWrite,
+            &first.raw,
+            "which program this is depends on a variable or a pattern",
+        );
         return None;
     };
     let program = match name.rfind('/') {
@@ -79,28 +123,52 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
         Some(slash) => {
             let (folder, program) = name.split_at(slash + 1);
             if !SYSTEM.contains(&folder) {
-                report.write(Risk::MediumWrite, name, "a program outside the system's folders could be anything");
+                report.write(
+                    Risk::MediumWrite,
+                    name,
+                    "a program outside the system's folders could be anything",
+                );
                 return None;
             }
             program
         }
     };
     if matches!(program, "cd" | "pushd") {
-        let operand = args[1..].iter().find(|arg| !arg.may_be_flag() || arg.text().is_none());
+        let operand = args[1..]
+            .iter()
+            .find(|arg| !arg.may_be_flag() || arg.text().is_none());
         let folder = operand.map_or("~", |arg| arg.text().unwrap_or("/etc"));
         let mut here = course.folder.borrow_mut();
-        *here = if folder.starts_with(['/', '~']) { folder.to_owned() } else { format!("{here}/{folder}") };
+        *here = if folder.starts_with(['/', '~']) {
+            folder.to_owned()
+        } else {
+            format!("{here}/{folder}")
+        };
     }
     let Some(node) = table::program(program) else {
-        report.write(Risk::MediumWrite, name, "is not a program that is known to read only");
+        report.write(
+            Risk::MediumWrite,
+            name,
+            "is not a program that is known to read only",
+        );
         return None;
     };
-    if node.writes && args.len() == 2 && args[1].text().is_some_and(|flag| matches!(flag, "--version" | "--help")) && node.inspect.is_none() {
+    if node.writes
+        && args.len() == 2
+        && args[1]
+            .text()
+            .is_some_and(|flag| matches!(flag, "--version" | "--help"))
+        && node.inspect.is_none()
+    {
         report.read(name, "says what it is");
         return None;
     }
     if node.writes && node.modes.is_empty() {
-        report.write(node.risk, name, format!("{} changes things or runs other code", node.name));
+        report.write(
+            node.risk,
+            name,
+            format!("{} changes things or runs other code", node.name),
+        );
         if let Some(category) = node.always {
             report.endless(category, name, endless_why(category));
         } else if args.len() == 1 {
@@ -114,11 +182,24 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
     if node.writes && node.modes.is_empty() {
         return None;
     }
-    let mut parse = Parse { args, chain: Vec::new(), context, report, seen: Seen::default(), kept: vec![Cow::Borrowed(&args[0].raw)], path: 1 };
+    let mut parse = Parse {
+        args,
+        chain: Vec::new(),
+        context,
+        report,
+        seen: Seen::default(),
+        kept: vec![Cow::Borrowed(&args[0].raw)],
+        path: 1,
+        inner: None,
+    };
     parse.enter(node, 1);
     if parse.node().writes {
         let risk = parse.node().risk;
-        parse.report.write(risk, name, format!("{} changes things, called like this", node.name));
+        parse.report.write(
+            risk,
+            name,
+            format!("{} changes things, called like this", node.name),
+        );
         return None;
     }
     parse.run();
@@ -140,20 +221,36 @@ fn bare(node: &Node, context: Context<'_>, report: &mut Report) {
         Bare::Write => report.write(node.risk, &node.name, "without more it is not known to read only"),
         Bare::Stdin => {
             if !context.fed() {
-                report.endless(Category::UnboundedStream, &node.name, "waits for its standard input");
+                report.endless(
+                    Category::UnboundedStream,
+                    &node.name,
+                    "waits for its standard input",
+                );
             }
         }
         Bare::Repl => {
-            report.write(node.risk, &node.name, "runs the commands that come in on its input");
+            report.write(
+                node.risk,
+                &node.name,
+                "runs the commands that come in on its input",
+            );
             if !context.fed() {
-                report.endless(Category::InteractiveRepl, &node.name, endless_why(Category::InteractiveRepl));
+                report.endless(
+                    Category::InteractiveRepl,
+                    &node.name,
+                    endless_why(Category::InteractiveRepl),
+                );
             }
         }
         Bare::Pager => {
             report.write(node.risk, &node.name, "is interactive");
             report.endless(Category::Pager, &node.name, endless_why(Category::Pager));
         }
-        Bare::Stream => report.endless(Category::UnboundedStream, &node.name, endless_why(Category::UnboundedStream)),
+        Bare::Stream => report.endless(
+            Category::UnboundedStream,
+            &node.name,
+            endless_why(Category::UnboundedStream),
+        ),
     }
 }
 
@@ -184,6 +281,8 @@ struct Parse<'p, 'a> {
     kept: Vec<Cow<'p, str>>,
     /// How many of them are the program and its sub-commands.
     path: usize,
+    /// Where the command starts that a wrapper runs.
+    inner: Option<usize>,
 }
 
 impl<'p, 'a> Parse<'p, 'a> {
@@ -197,9 +296,16 @@ impl<'p, 'a> Parse<'p, 'a> {
         let mut node = node;
         while !node.modes.is_empty() {
             let given = given_flags(node, &self.args[from.min(self.args.len())..]);
-            let matching = node.modes.iter().filter(|(flags, _)| flags.iter().any(|flag| given.contains(flag))).map(|(_, mode)| mode);
+            let matching = node
+                .modes
+                .iter()
+                .filter(|(flags, _)| flags.iter().any(|flag| given.contains(flag)))
+                .map(|(_, mode)| mode);
             // Where several modes are asked for, the one that writes counts.
-            let chosen = matching.clone().find(|mode| mode.writes && mode.modes.is_empty()).or_else(|| matching.clone().next());
+            let chosen = matching
+                .clone()
+                .find(|mode| mode.writes && mode.modes.is_empty())
+                .or_else(|| matching.clone().next());
             match chosen {
                 Some(mode) => node = mode,
                 None => break,
@@ -214,7 +320,11 @@ impl<'p, 'a> Parse<'p, 'a> {
     }
 
     fn called(&self) -> String {
-        self.chain.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(" ")
+        self.chain
+            .iter()
+            .map(|node| node.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn run(&mut self) {
@@ -238,7 +348,11 @@ impl<'p, 'a> Parse<'p, 'a> {
                     }
                     Taken::Nothing => {}
                 }
-            } else if style != Style::Words && self.seen.operands > 0 && arg.text() == Some("--") && self.next_is_command() {
+            } else if style != Style::Words
+                && self.seen.operands > 0
+                && arg.text() == Some("--")
+                && self.next_is_command()
+            {
                 // `pct exec 101 -- ls`: behind the first operand flags have ended, the separator still separates.
                 at += 1;
                 continue;
@@ -269,7 +383,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             } else if self.node().ordered {
                 if let Some(late) = args[at + 1..].iter().find(|arg| arg.may_be_flag()) {
                     let node = self.node();
-                    self.report.write(node.risk, &late.raw, format!("is no flag behind an operand of {}", node.name));
+                    self.report.write(
+                        node.risk,
+                        &late.raw,
+                        format!("is no flag behind an operand of {}", node.name),
+                    );
                 }
                 flags_ended = true;
             }
@@ -288,7 +406,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             if !node.abbreviates || name.is_empty() {
                 return None;
             }
-            let candidates = node.subs.range(name.to_owned()..).take_while(|(full, _)| full.starts_with(name)).map(|(_, sub)| sub);
+            let candidates = node
+                .subs
+                .range(name.to_owned()..)
+                .take_while(|(full, _)| full.starts_with(name))
+                .map(|(_, sub)| sub);
             // Which one the program picks is its own affair: the worst one counts.
             candidates.max_by_key(|sub| (sub.writes, !sub.pure, sub.subs.is_empty()))
         });
@@ -304,7 +426,13 @@ impl<'p, 'a> Parse<'p, 'a> {
     }
 
     fn next_is_command(&self) -> bool {
-        matches!(self.node().operands.as_ref().and_then(|o| o.at(self.seen.operands)), Some(Kind::Cmd | Kind::Shell))
+        matches!(
+            self.node()
+                .operands
+                .as_ref()
+                .and_then(|o| o.at(self.seen.operands)),
+            Some(Kind::Cmd | Kind::Shell)
+        )
     }
 
     /// What stands from here on is a command of its own.
@@ -315,18 +443,29 @@ impl<'p, 'a> Parse<'p, 'a> {
         let mut rest = &args[at..];
         if !flags_ended && node.style != Style::Posix && node.style != Style::Words {
             let called = self.called();
-            self.report.write(Risk::MediumWrite, &called, "which arguments are its own is unclear without `--`");
+            self.report.write(
+                Risk::MediumWrite,
+                &called,
+                "which arguments are its own is unclear without `--`",
+            );
         }
         if rest.first().and_then(Arg::text) == Some("--") {
             rest = &rest[1..];
         }
+        self.inner = Some(self.kept.len());
+        self.kept
+            .extend(rest.iter().map(|arg| Cow::Borrowed(arg.raw.as_ref())));
         let mut inner = Report::new();
         match node.operands.as_ref().and_then(|o| o.at(self.seen.operands)) {
             Some(Kind::Shell) => {
                 let words: Option<Vec<&str>> = rest.iter().map(Arg::text).collect();
                 match words {
                     Some(words) => script::judge(&words.join(" "), self.context.deeper(), &mut inner),
-                    None => inner.write(Risk::MediumWrite, &self.called(), "the command it runs depends on a variable or a pattern"),
+                    None => inner.write(
+                        Risk::MediumWrite,
+                        &self.called(),
+                        "the command it runs depends on a variable or a pattern",
+                    ),
                 }
             }
             _ => {
@@ -349,14 +488,27 @@ impl<'p, 'a> Parse<'p, 'a> {
         self.seen.operands += 1;
         if let Some(text) = arg.text() {
             let pieces = text.split(['/', ',', '.', ':']).map(str::to_lowercase);
-            if pieces.into_iter().any(|piece| self.chain.iter().any(|node| node.secret_operands.contains(&piece))) {
+            if pieces.into_iter().any(|piece| {
+                self.chain
+                    .iter()
+                    .any(|node| node.secret_operands.contains(&piece))
+            }) {
                 self.report.secret(&arg.raw, "names secrets");
             }
         } else if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
             self.report.secret(&arg.raw, "could name secrets");
         }
-        if !node.pure && !flags_ended && arg.text().is_none() && arg.may_be_flag() && node.style != Style::Words {
-            self.report.write(node.risk, &arg.raw, format!("could turn into a flag of {}", node.name));
+        if !node.pure
+            && !flags_ended
+            && arg.text().is_none()
+            && arg.may_be_flag()
+            && node.style != Style::Words
+        {
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                format!("could turn into a flag of {}", node.name),
+            );
             return;
         }
         let any = Operands::any_text();
@@ -365,18 +517,31 @@ impl<'p, 'a> Parse<'p, 'a> {
             None if node.pure => &any,
             None => {
                 let called = self.called();
-                let why = if node.subs.is_empty() { "is not known to take this argument for reading" } else { "is not known to have this sub-command for reading" };
-                self.report.write(node.risk, &format!("{called} {}", arg.raw), why);
+                let why = if node.subs.is_empty() {
+                    "is not known to take this argument for reading"
+                } else {
+                    "is not known to have this sub-command for reading"
+                };
+                self.report
+                    .write(node.risk, &format!("{called} {}", arg.raw), why);
                 return;
             }
         };
         let Some(kind) = operands.at(position) else {
             let called = self.called();
-            self.report.write(node.risk, &format!("{called} … {}", arg.raw), "is not known to take so many arguments for reading");
+            self.report.write(
+                node.risk,
+                &format!("{called} … {}", arg.raw),
+                "is not known to take so many arguments for reading",
+            );
             return;
         };
         if arg.may_be_several() && !operands.repeats_from(position) && !node.pure {
-            self.report.write(node.risk, &arg.raw, format!("could turn into several arguments of {}", node.name));
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                format!("could turn into several arguments of {}", node.name),
+            );
             return;
         }
         self.value(kind, arg, &arg.raw);
@@ -388,33 +553,52 @@ impl<'p, 'a> Parse<'p, 'a> {
         if let Value::Unknown(unknown) = &arg.value
             && unknown.secret
         {
-            self.report.secret(part, "prints a variable that is named like a secret");
+            self.report
+                .secret(part, "prints a variable that is named like a secret");
         }
         match kind {
             Kind::Text => {}
             Kind::Path => self.seen.files += 1,
             Kind::Word | Kind::Name => {
                 let slash = matches!(kind, Kind::Word);
-                let fine = |c: char| c.is_ascii_alphanumeric() || "_.,:@%-".contains(c) || (slash && "+/=".contains(c));
-                if !arg.text().is_some_and(|text| !text.starts_with('-') && text.chars().all(fine)) {
+                let fine = |c: char| {
+                    c.is_ascii_alphanumeric() || "_.,:@%-".contains(c) || (slash && "+/=".contains(c))
+                };
+                if !arg
+                    .text()
+                    .is_some_and(|text| !text.starts_with('-') && text.chars().all(fine))
+                {
                     let called = self.called();
-                    self.report.write(node.risk, &format!("{called} … {part}"), "is more than a plain name");
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is more than a plain name",
+                    );
                 }
             }
             Kind::Var => {
                 if !arg.text().is_some_and(variable::harmless_for_shell) {
-                    self.report.write(Risk::MediumWrite, part, "setting it can change how programs run");
+                    self.report
+                        .write(Risk::MediumWrite, part, "setting it can change how programs run");
                 }
             }
             Kind::CurlFormat => {
-                if arg.text().is_none_or(|text| text.contains("%output") || text.starts_with('@')) {
-                    self.report.write(node.risk, part, "can name a file to write or read");
+                if arg
+                    .text()
+                    .is_none_or(|text| text.contains("%output") || text.starts_with('@'))
+                {
+                    self.report
+                        .write(node.risk, part, "can name a file to write or read");
                 }
             }
             Kind::NoneOf(words) => {
                 if arg.text().is_none_or(|text| Kind::allows(words, text)) {
                     let called = self.called();
-                    self.report.write(node.risk, &format!("{called} … {part}"), "is not known to read only with this value");
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is not known to read only with this value",
+                    );
                 }
             }
             Kind::Pem | Kind::File => {
@@ -424,7 +608,8 @@ impl<'p, 'a> Parse<'p, 'a> {
                 }
                 if arg.text() == Some("-") {
                     if !self.context.fed() {
-                        self.report.endless(Category::UnboundedStream, part, "waits for its standard input");
+                        self.report
+                            .endless(Category::UnboundedStream, part, "waits for its standard input");
                     }
                     return;
                 }
@@ -433,14 +618,21 @@ impl<'p, 'a> Parse<'p, 'a> {
             Kind::Tree => {
                 self.seen.files += 1;
                 file(arg, part, self.context, self.report, self.seen.bound);
-                if secret::tree_holds_secrets(arg) || !self.context.course.folder.borrow().is_empty() && arg.text().is_some_and(|text| !text.starts_with('/')) {
+                if secret::tree_holds_secrets(arg)
+                    || !self.context.course.folder.borrow().is_empty()
+                        && arg.text().is_some_and(|text| !text.starts_with('/'))
+                {
                     self.report.secret(part, "shows files below it that hold secrets");
                 }
             }
             Kind::Host | Kind::Url => self.reach(kind, arg, part),
             Kind::Write => {
                 let called = self.called();
-                self.report.write(node.risk, &format!("{called} … {part}"), "changes what its argument names");
+                self.report.write(
+                    node.risk,
+                    &format!("{called} … {part}"),
+                    "changes what its argument names",
+                );
             }
             Kind::Interval => {
                 self.seen.follow.get_or_insert_with(|| part.to_owned());
@@ -457,7 +649,12 @@ impl<'p, 'a> Parse<'p, 'a> {
                         1 => {
                             self.seen.follow.get_or_insert_with(|| part.to_owned());
                         }
-                        2 if arg.text().is_some_and(|text| text.parse::<u64>().is_ok_and(|n| n > 0)) => self.seen.bound = true,
+                        2 if arg
+                            .text()
+                            .is_some_and(|text| text.parse::<u64>().is_ok_and(|n| n > 0)) =>
+                        {
+                            self.seen.bound = true
+                        }
                         _ => {}
                     }
                 }
@@ -466,10 +663,13 @@ impl<'p, 'a> Parse<'p, 'a> {
                 if arg.text().is_some_and(ends) {
                     self.seen.duration = Some(part.to_owned());
                 } else if !node.operands.as_ref().is_some_and(Operands::runs) && arg.text() != Some("0") {
-                    self.report.endless(Category::UnboundedStream, part, "is not known to end");
+                    self.report
+                        .endless(Category::UnboundedStream, part, "is not known to end");
                 }
             }
-            Kind::Cmd => self.report.write(Risk::MediumWrite, part, "is a command in an unexpected place"),
+            Kind::Cmd => self
+                .report
+                .write(Risk::MediumWrite, part, "is a command in an unexpected place"),
             Kind::Shell => match arg.text() {
                 Some(text) => {
                     let mut inner = Report::new();
@@ -479,7 +679,11 @@ impl<'p, 'a> Parse<'p, 'a> {
                     self.seen.ran = true;
                     self.report.absorb(inner);
                 }
-                None => self.report.write(Risk::MediumWrite, part, "the command it runs depends on a variable or a pattern"),
+                None => self.report.write(
+                    Risk::MediumWrite,
+                    part,
+                    "the command it runs depends on a variable or a pattern",
+                ),
             },
             Kind::Sql => {
                 self.seen.ran = true;
@@ -488,7 +692,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             Kind::OneOf(words) => {
                 if !arg.text().is_some_and(|text| Kind::allows(words, text)) {
                     let called = self.called();
-                    self.report.write(node.risk, &format!("{called} … {part}"), "is not known to read only with this value");
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is not known to read only with this value",
+                    );
                 }
             }
         }
@@ -501,15 +709,27 @@ impl<'p, 'a> Parse<'p, 'a> {
             Value::Known(text) => {
                 text.starts_with('-')
                     || url_host(text).starts_with('-')
-                    || text.contains("::") && text.contains(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit())
-                    || matches!(kind, Kind::Url) && text.split_once("://").is_some_and(|(scheme, _)| !plain_scheme(scheme))
+                    || text.contains("::")
+                        && text.contains(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit())
+                    || matches!(kind, Kind::Url)
+                        && text
+                            .split_once("://")
+                            .is_some_and(|(scheme, _)| !plain_scheme(scheme))
             }
-            Value::Unknown(unknown) => unknown.prefix.starts_with('-') || matches!(kind, Kind::Url) && !unknown.prefix.starts_with("http"),
+            Value::Unknown(unknown) => {
+                unknown.prefix.starts_with('-')
+                    || matches!(kind, Kind::Url) && !unknown.prefix.starts_with("http")
+            }
         };
         if odd {
-            self.report.write(node.risk, part, "is not a plain host or web address");
+            self.report
+                .write(node.risk, part, "is not a plain host or web address");
         }
-        let host = text.map(if matches!(kind, Kind::Url) { url_host } else { host_of });
+        let host = text.map(if matches!(kind, Kind::Url) {
+            url_host
+        } else {
+            host_of
+        });
         self.report.reaches(host, part);
     }
 
@@ -522,13 +742,23 @@ impl<'p, 'a> Parse<'p, 'a> {
             Value::Known(text) => text.as_ref(),
             Value::Unknown(unknown) => {
                 // `--since="$x"`: the flag is known, its value is not.
-                let Some((name, _)) = unknown.prefix.strip_prefix("--").and_then(|rest| rest.split_once('=')) else {
+                let Some((name, _)) = unknown
+                    .prefix
+                    .strip_prefix("--")
+                    .and_then(|rest| rest.split_once('='))
+                else {
                     return Taken::Nothing;
                 };
                 if unknown.splits {
                     return Taken::Nothing;
                 }
-                let value = Arg { raw: Cow::Borrowed(""), value: Value::Unknown(crate::word::Unknown { prefix: String::new(), ..unknown.clone() }) };
+                let value = Arg {
+                    raw: Cow::Borrowed(""),
+                    value: Value::Unknown(crate::word::Unknown {
+                        prefix: String::new(),
+                        ..unknown.clone()
+                    }),
+                };
                 self.kept.push(Cow::Borrowed(&arg.raw));
                 self.long(&format!("--{name}"), name, Some(value), None, at);
                 return Taken::Args(1);
@@ -546,7 +776,13 @@ impl<'p, 'a> Parse<'p, 'a> {
             return Taken::Args(1);
         }
         let double = known.strip_prefix("--");
-        let word = double.or_else(|| if node.style == Style::Long { known.strip_prefix('-') } else { None });
+        let word = double.or_else(|| {
+            if node.style == Style::Long {
+                known.strip_prefix('-')
+            } else {
+                None
+            }
+        });
         if let Some(word) = word {
             let (name, attached) = match word.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
@@ -554,7 +790,10 @@ impl<'p, 'a> Parse<'p, 'a> {
             };
             let dashed = &known[..known.len() - word.len() + name.len()];
             self.kept.push(Cow::Borrowed(&arg.raw));
-            let attached = attached.map(|value| Arg { raw: Cow::Owned(value.to_owned()), value: Value::Known(Cow::Owned(value.to_owned())) });
+            let attached = attached.map(|value| Arg {
+                raw: Cow::Owned(value.to_owned()),
+                value: Value::Known(Cow::Owned(value.to_owned())),
+            });
             return Taken::Args(self.long(dashed, name, attached, args.get(at + 1), at));
         }
         let (name, attached) = match known[1..].split_once('=') {
@@ -563,8 +802,17 @@ impl<'p, 'a> Parse<'p, 'a> {
         };
         if let Some(flag) = self.chain.iter().rev().find_map(|n| n.words.get(name)) {
             self.kept.push(Cow::Borrowed(&arg.raw));
-            let attached = attached.map(|value| Arg { raw: Cow::Owned(value.to_owned()), value: Value::Known(Cow::Owned(value.to_owned())) });
-            return Taken::Args(self.apply(FlagName::Word(name.to_owned()), flag, &known[..=name.len()], attached, args.get(at + 1)));
+            let attached = attached.map(|value| Arg {
+                raw: Cow::Owned(value.to_owned()),
+                value: Value::Known(Cow::Owned(value.to_owned())),
+            });
+            return Taken::Args(self.apply(
+                FlagName::Word(name.to_owned()),
+                flag,
+                &known[..=name.len()],
+                attached,
+                args.get(at + 1),
+            ));
         }
         self.cluster(known, at)
     }
@@ -580,7 +828,11 @@ impl<'p, 'a> Parse<'p, 'a> {
                 if !self.lenient() {
                     let node = self.node();
                     let called = self.called();
-                    self.report.write(node.risk, &format!("{called} -{letter}"), "is a flag that is not known to read only");
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} -{letter}"),
+                        "is a flag that is not known to read only",
+                    );
                 }
                 kept.push(letter);
                 continue;
@@ -602,9 +854,18 @@ impl<'p, 'a> Parse<'p, 'a> {
                     self.keep_cluster(kept);
                     let attached = (!rest.is_empty()).then(|| {
                         let value = rest.strip_prefix('=').unwrap_or(rest).to_owned();
-                        Arg { raw: Cow::Owned(value.clone()), value: Value::Known(Cow::Owned(value)) }
+                        Arg {
+                            raw: Cow::Owned(value.clone()),
+                            value: Value::Known(Cow::Owned(value)),
+                        }
                     });
-                    let count = self.apply(FlagName::Short(letter), flag, &format!("-{letter}"), attached, args.get(at + 1));
+                    let count = self.apply(
+                        FlagName::Short(letter),
+                        flag,
+                        &format!("-{letter}"),
+                        attached,
+                        args.get(at + 1),
+                    );
                     return Taken::Args(count);
                 }
             }
@@ -619,7 +880,14 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
     }
 
-    fn long(&mut self, dashed: &str, name: &str, attached: Option<Arg<'_>>, next: Option<&'p Arg<'a>>, at: usize) -> usize {
+    fn long(
+        &mut self,
+        dashed: &str,
+        name: &str,
+        attached: Option<Arg<'_>>,
+        next: Option<&'p Arg<'a>>,
+        at: usize,
+    ) -> usize {
         let _ = at;
         if let Some(flag) = self.chain.iter().rev().find_map(|n| n.long.get(name)) {
             return self.apply(FlagName::Long(name.to_owned()), flag, dashed, attached, next);
@@ -632,11 +900,17 @@ impl<'p, 'a> Parse<'p, 'a> {
         if matches!(node.style, Style::Gnu | Style::Posix) && !name.is_empty() {
             let mut worst: Option<&'static Flag> = None;
             let mut same_shape = true;
-            for candidate in self.chain.iter().flat_map(|n| n.long.range(name.to_owned()..).take_while(|(full, _)| full.starts_with(name)).map(|(_, flag)| flag)) {
+            for candidate in self.chain.iter().flat_map(|n| {
+                n.long
+                    .range(name.to_owned()..)
+                    .take_while(|(full, _)| full.starts_with(name))
+                    .map(|(_, flag)| flag)
+            }) {
                 match worst {
                     None => worst = Some(candidate),
                     Some(known) => {
-                        same_shape &= std::mem::discriminant(&known.value) == std::mem::discriminant(&candidate.value);
+                        same_shape &=
+                            std::mem::discriminant(&known.value) == std::mem::discriminant(&candidate.value);
                         if candidate.effect > known.effect {
                             worst = Some(candidate);
                         }
@@ -645,7 +919,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             }
             if let Some(flag) = worst {
                 if !same_shape && attached.is_none() && !node.pure {
-                    self.report.write(node.risk, dashed, "is an abbreviation that could mean several flags");
+                    self.report.write(
+                        node.risk,
+                        dashed,
+                        "is an abbreviation that could mean several flags",
+                    );
                     return 1;
                 }
                 // Only a flag that is written out selects a mode.
@@ -654,27 +932,45 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         if !self.lenient() {
             let called = self.called();
-            self.report.write(node.risk, &format!("{called} {dashed}"), "is a flag that is not known to read only");
+            self.report.write(
+                node.risk,
+                &format!("{called} {dashed}"),
+                "is a flag that is not known to read only",
+            );
         }
         1
     }
 
     /// What giving this flag means; returns how many arguments it took.
-    fn apply(&mut self, name: FlagName, flag: &'static Flag, dashed: &str, attached: Option<Arg<'_>>, next: Option<&'p Arg<'a>>) -> usize {
+    fn apply(
+        &mut self,
+        name: FlagName,
+        flag: &'static Flag,
+        dashed: &str,
+        attached: Option<Arg<'_>>,
+        next: Option<&'p Arg<'a>>,
+    ) -> usize {
         let called = self.called();
         let node = self.node();
         let part = || format!("{called} {dashed}");
         if matches!(flag.value, FlagValue::None) && attached.is_some() && !node.pure {
-            self.report.write(node.risk, &part(), "is not known to take a value for reading");
+            self.report
+                .write(node.risk, &part(), "is not known to take a value for reading");
         }
         let (kind, value, count) = match (&flag.value, attached) {
             (FlagValue::None, _) | (FlagValue::Optional(_), None) => (None, None, 1),
-            (FlagValue::Required(kind) | FlagValue::Optional(kind), Some(value)) => (Some(kind), Some(Cow::Owned(value)), 1),
+            (FlagValue::Required(kind) | FlagValue::Optional(kind), Some(value)) => {
+                (Some(kind), Some(Cow::Owned(value)), 1)
+            }
             (FlagValue::Required(kind), None) => match next {
                 Some(next) => {
                     self.kept.push(Cow::Borrowed(&next.raw));
                     if next.splits() && !node.pure {
-                        self.report.write(node.risk, &next.raw, format!("could turn into a flag of {}", node.name));
+                        self.report.write(
+                            node.risk,
+                            &next.raw,
+                            format!("could turn into a flag of {}", node.name),
+                        );
                     }
                     (Some(kind), Some(Cow::Borrowed(next)), 2)
                 }
@@ -682,7 +978,8 @@ impl<'p, 'a> Parse<'p, 'a> {
             },
         };
         let text: Option<&str> = value.as_deref().and_then(Arg::text);
-        let off = text.is_some_and(|text| matches!(text, "false" | "False" | "FALSE" | "0" | "f" | "F" | "no" | "off"));
+        let off = text
+            .is_some_and(|text| matches!(text, "false" | "False" | "FALSE" | "0" | "f" | "F" | "no" | "off"));
         if !off {
             self.seen.flags.push(name);
         }
@@ -703,19 +1000,29 @@ impl<'p, 'a> Parse<'p, 'a> {
                 if !off {
                     self.seen.follow.get_or_insert_with(part);
                     if matches!(flag.value, FlagValue::None | FlagValue::Optional(_)) {
-                        self.kept.pop_if(|kept| kept.starts_with(dashed) && dashed.starts_with("--"));
+                        self.kept
+                            .pop_if(|kept| kept.starts_with(dashed) && dashed.starts_with("--"));
                     }
                 }
             }
             FlagEffect::Tty => {
                 if !off {
                     self.seen.tty.get_or_insert_with(part);
-                    self.kept.pop_if(|kept| kept.starts_with(dashed) && dashed.starts_with("--"));
+                    self.kept
+                        .pop_if(|kept| kept.starts_with(dashed) && dashed.starts_with("--"));
                 }
             }
-            FlagEffect::Write => self.report.write(node.risk, &part(), "changes or writes something"),
-            FlagEffect::High => self.report.write(Risk::HighWrite, &part(), "changes something that is hard to restore"),
-            FlagEffect::Exec => self.report.write(Risk::HighWrite, &part(), "runs a program or loads code"),
+            FlagEffect::Write => self
+                .report
+                .write(node.risk, &part(), "changes or writes something"),
+            FlagEffect::High => self.report.write(
+                Risk::HighWrite,
+                &part(),
+                "changes something that is hard to restore",
+            ),
+            FlagEffect::Exec => self
+                .report
+                .write(Risk::HighWrite, &part(), "runs a program or loads code"),
         }
         if let (Some(kind), Some(value)) = (kind, value) {
             let part = format!("{dashed} {}", value.raw);
@@ -728,22 +1035,42 @@ impl<'p, 'a> Parse<'p, 'a> {
         let node = self.node();
         let called = self.called();
         let waits_for_command = self.seen.operands > 0 && self.next_is_command();
-        let no_file = node.bare == Bare::Stdin && self.seen.files == 0 && node.operands.as_ref().is_none_or(Operands::names_files);
-        if !self.seen.help && !self.seen.ran && !self.seen.bound && (self.seen.operands == 0 || waits_for_command || no_file) {
+        let no_file = node.bare == Bare::Stdin
+            && self.seen.files == 0
+            && node.operands.as_ref().is_none_or(Operands::names_files);
+        if !self.seen.help
+            && !self.seen.ran
+            && !self.seen.bound
+            && (self.seen.operands == 0 || waits_for_command || no_file)
+        {
             bare(node, self.context, self.report);
         }
         if node.filters && !self.context.fed() && !self.seen.help {
-            self.report.endless(Category::UnboundedStream, &called, "waits for its standard input");
+            self.report
+                .endless(Category::UnboundedStream, &called, "waits for its standard input");
         }
-        if self.chain.iter().any(|node| node.sends) && matches!(self.context.feed, Feed::Data | Feed::Inherited) && self.context.fed() {
-            self.report.write(node.risk, &called, "sends its input to another host");
+        if self.chain.iter().any(|node| node.sends)
+            && matches!(self.context.feed, Feed::Data | Feed::Inherited)
+            && self.context.fed()
+        {
+            self.report
+                .write(node.risk, &called, "sends its input to another host");
         }
         for node in &self.chain {
-            if !node.needs.is_empty() && !self.seen.help && !node.needs.iter().any(|flag| self.seen.flags.contains(flag)) {
-                self.report.write(node.risk, &called, "reads only with another flag");
+            if !node.needs.is_empty()
+                && !self.seen.help
+                && !node.needs.iter().any(|flag| self.seen.flags.contains(flag))
+            {
+                self.report
+                    .write(node.risk, &called, "reads only with another flag");
             }
-            if node.clashes.iter().any(|flags| flags.iter().all(|flag| self.seen.flags.contains(flag))) {
-                self.report.write(node.risk, &called, "changes something with these flags together");
+            if node
+                .clashes
+                .iter()
+                .any(|flags| flags.iter().all(|flag| self.seen.flags.contains(flag)))
+            {
+                self.report
+                    .write(node.risk, &called, "changes something with these flags together");
             }
         }
         for node in &self.chain {
@@ -754,11 +1081,13 @@ impl<'p, 'a> Parse<'p, 'a> {
                 self.report.secret(&called, "prints secrets");
             }
             if node.conditional {
-                self.report.condition(&called, "reads with these arguments; it could also write");
+                self.report
+                    .condition(&called, "reads with these arguments; it could also write");
             }
         }
         if let Some(tty) = self.seen.tty.take() {
-            self.report.endless(Category::TtyFlag, &tty, endless_why(Category::TtyFlag));
+            self.report
+                .endless(Category::TtyFlag, &tty, endless_why(Category::TtyFlag));
         }
         let always = self.chain.iter().rev().find_map(|node| node.always);
         if let Some(category) = always.filter(|category| {
@@ -769,24 +1098,39 @@ impl<'p, 'a> Parse<'p, 'a> {
                 self.report.write(node.risk, &called, "is interactive");
             }
         } else if let Some(follow) = self.seen.follow.take().filter(|_| !self.seen.bound) {
-            self.report.endless(Category::UnboundedStream, &follow, endless_why(Category::UnboundedStream));
+            self.report.endless(
+                Category::UnboundedStream,
+                &follow,
+                endless_why(Category::UnboundedStream),
+            );
         }
         if !self.report.is_write() {
-            let why = if node.pure { "reads, whatever its arguments" } else { "reads with these arguments" };
+            let why = if node.pure {
+                "reads, whatever its arguments"
+            } else {
+                "reads with these arguments"
+            };
             self.report.read(&called, why);
         }
         self.rewrite()
     }
 
     fn rewrite(&self) -> Option<String> {
-        self.report.endless?;
-        let rule = self.chain.iter().rev().find_map(|node| node.rewrite.as_ref())?;
+        let category = self.report.endless?;
+        let rule = self.chain.iter().rev().find_map(|node| node.rewrite.as_ref());
+        // Dropping the flags that ask for a terminal is enough.
+        let dropped = RewriteRule::default();
+        let rule = rule.or((category == Category::TtyFlag).then_some(&dropped))?;
         let mut words: Vec<&str> = self.kept.iter().map(AsRef::as_ref).collect();
+        if rule.inner {
+            return self.inner.map(|start| words[start..].join(" "));
+        }
         if let Some(program) = &rule.program {
             words[0] = program;
         }
-        let added: Vec<&str> = if rule.add.is_empty() { Vec::new() } else { vec![rule.add.as_str()] };
-        words.splice(self.path..self.path, added);
+        if !rule.add.is_empty() {
+            words.insert(self.path, &rule.add);
+        }
         if !rule.append.is_empty() {
             words.push(&rule.append);
         }
@@ -811,7 +1155,11 @@ fn given_flags(node: &Node, args: &[Arg<'_>]) -> Vec<FlagName> {
                 given.push(FlagName::Word(word.to_owned()));
                 for letter in rest.chars() {
                     given.push(FlagName::Short(letter));
-                    if node.short.get(&letter).is_some_and(|flag| flag.value != FlagValue::None) {
+                    if node
+                        .short
+                        .get(&letter)
+                        .is_some_and(|flag| flag.value != FlagValue::None)
+                    {
                         break;
                     }
                 }
@@ -823,7 +1171,25 @@ fn given_flags(node: &Node, args: &[Arg<'_>]) -> Vec<FlagName> {
 
 /// Schemes that fetch and nothing else.
 fn plain_scheme(scheme: &str) -> bool {
-    matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https" | "ftp" | "ftps" | "ws" | "wss" | "git" | "ssh" | "postgres" | "postgresql" | "mysql" | "redis" | "rediss" | "tcp" | "oci" | "docker")
+    matches!(
+        scheme.to_ascii_lowercase().as_str(),
+        "http"
+            | "https"
+            | "ftp"
+            | "ftps"
+            | "ws"
+            | "wss"
+            | "git"
+            | "ssh"
+            | "postgres"
+            | "postgresql"
+            | "mysql"
+            | "redis"
+            | "rediss"
+            | "tcp"
+            | "oci"
+            | "docker"
+    )
 }
 
 enum Taken {
@@ -835,27 +1201,48 @@ enum Taken {
 /// What reading this file means.
 pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut Report, bound: bool) {
     let mut nature = secret::nature(arg);
+    if arg.text().is_none() && context.course.is_ordinary(&arg.raw) {
+        nature = secret::Nature::default();
+    }
     let folder = context.course.folder.borrow();
-    if let Some(text) = arg.text().filter(|text| !folder.is_empty() && !text.starts_with(['/', '~'])) {
+    if let Some(text) = arg
+        .text()
+        .filter(|text| !folder.is_empty() && !text.starts_with(['/', '~']))
+    {
         let there = secret::nature(&Arg::known(format!("{folder}/{text}")));
-        nature = secret::Nature { secret: nature.secret || there.secret, endless: nature.endless || there.endless };
+        nature = secret::Nature {
+            secret: nature.secret || there.secret,
+            endless: nature.endless || there.endless,
+        };
     }
     if nature.secret {
-        let why = if arg.text().is_some() { "holds secrets" } else { "could be a file that holds secrets" };
+        let why = if arg.text().is_some() {
+            "holds secrets"
+        } else {
+            "could be a file that holds secrets"
+        };
         report.secret(part, why);
     }
     if nature.endless && !bound {
         report.endless(Category::UnboundedStream, part, "can be read for ever");
     }
-    if arg.text().is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/")) {
-        report.write(Risk::MediumWrite, part, "opens a connection when a shell reads it");
+    if arg
+        .text()
+        .is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
+    {
+        report.write(
+            Risk::MediumWrite,
+            part,
+            "opens a connection when a shell reads it",
+        );
     }
 }
 
 /// Whether a duration of `timeout` is one: `0` and `infinity` end nothing.
 fn ends(text: &str) -> bool {
     let number = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
-    number.bytes().all(|b| b.is_ascii_digit() || b == b'.') && number.parse::<f64>().is_ok_and(|n| n > 0.0 && n.is_finite())
+    number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        && number.parse::<f64>().is_ok_and(|n| n > 0.0 && n.is_finite())
 }
 
 /// The host in `user@host:port` or `user@host`.
@@ -864,7 +1251,11 @@ pub(crate) fn host_of(text: &str) -> &str {
         return url_host(text);
     }
     let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    if host.matches(':').count() == 1 { host.split_once(':').map_or(host, |(host, _)| host) } else { host }
+    if host.matches(':').count() == 1 {
+        host.split_once(':').map_or(host, |(host, _)| host)
+    } else {
+        host
+    }
 }
 
 /// The host of a URL.

@@ -37,7 +37,15 @@ pub fn classify(command: &str) -> Verdict {
 fn analyse(command: &str) -> report::Report {
     let course = argv::Course::default();
     let mut report = report::Report::new();
-    script::judge(command, argv::Context { depth: 0, feed: argv::Feed::Inherited, course: &course }, &mut report);
+    script::judge(
+        command,
+        argv::Context {
+            depth: 0,
+            feed: argv::Feed::Inherited,
+            course: &course,
+        },
+        &mut report,
+    );
     report
 }
 

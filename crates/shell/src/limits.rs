@@ -20,7 +20,10 @@ pub(crate) const MAX_COMMANDS: usize = 256;
 /// Says why a command is not even parsed, if it is not.
 pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
     if command.len() > MAX_LENGTH {
-        return Some(format!("{} bytes are more than the {MAX_LENGTH} that are analysed", command.len()));
+        return Some(format!(
+            "{} bytes are more than the {MAX_LENGTH} that are analysed",
+            command.len()
+        ));
     }
     if let Some(c) = command.chars().find(|c| deceives(*c)) {
         return Some(format!("contains the invisible character U+{:04X}", c as u32));
@@ -38,7 +41,9 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
         }
     }
     if deepest > MAX_NESTING {
-        return Some(format!("nests {deepest} deep; {MAX_NESTING} is the most that is analysed"));
+        return Some(format!(
+            "nests {deepest} deep; {MAX_NESTING} is the most that is analysed"
+        ));
     }
     if compound_openers(command) > MAX_COMPOUNDS {
         return Some(format!("opens more than {MAX_COMPOUNDS} compound commands"));

@@ -50,7 +50,11 @@ impl Report {
     fn reason(&mut self, rank: u8, part: &str, why: impl Into<String>) {
         let part = shorten(part);
         let why = why.into();
-        if !self.reasons.iter().any(|(r, reason)| *r == rank && reason.part == part && reason.why == why) {
+        if !self
+            .reasons
+            .iter()
+            .any(|(r, reason)| *r == rank && reason.part == part && reason.why == why)
+        {
             self.reasons.push((rank, Reason { part, why }));
         }
     }
@@ -116,7 +120,11 @@ impl Report {
             }
         }
         for (rank, reason) in inner.reasons {
-            if !self.reasons.iter().any(|(r, known)| *r == rank && *known == reason) {
+            if !self
+                .reasons
+                .iter()
+                .any(|(r, known)| *r == rank && *known == reason)
+            {
                 self.reasons.push((rank, reason));
             }
         }
@@ -155,7 +163,10 @@ impl Report {
 
 /// A host that every program would read the same way.
 fn plain_host(host: &str) -> bool {
-    !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%'))
+    !host.is_empty()
+        && host
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%'))
 }
 
 /// Reasons are read by people and fed back to models: a part is quoted, not dumped.

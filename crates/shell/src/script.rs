@@ -8,6 +8,7 @@ use brush_parser::ast;
 use crate::argv::{self, Context, Feed};
 use crate::limits;
 use crate::report::{Report, Rewrite};
+use crate::secret;
 use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{self, Arg, Refused};
@@ -15,30 +16,66 @@ use crate::word::{self, Arg, Refused};
 /// Judges a command line.
 pub(crate) fn judge(text: &str, context: Context<'_>, report: &mut Report) {
     if context.depth > limits::MAX_DEPTH {
-        report.write(Risk::MediumWrite, text, "commands within commands, too deep to follow");
+        report.write(
+            Risk::MediumWrite,
+            text,
+            "commands within commands, too deep to follow",
+        );
         return;
     }
     if let Some(why) = limits::refused_unparsed(text) {
         report.write(Risk::MediumWrite, "", why);
         return;
     }
-    let options = brush_parser::ParserOptions { enable_extended_globbing: false, ..brush_parser::ParserOptions::default() };
-    let program = match brush_parser::Parser::new(text.as_bytes(), &options).parse_program() {
-        Ok(program) => program,
-        Err(error) => {
-            report.write(Risk::MediumWrite, text, format!("is not understood as a shell command ({error})"));
+    let hides = word::hides_substitution(text);
+    if hides && text.contains("<<") {
+        // The parser is not to be trusted with the two together, and nothing it could say would change the answer.
+        report.write(
+            Risk::MediumWrite,
+            text,
+            "hides something that could run a command",
+        );
+        return;
+    }
+    let options = brush_parser::ParserOptions {
+        enable_extended_globbing: false,
+        ..brush_parser::ParserOptions::default()
+    };
+    // The parser is somebody else's: should it fail in a way of its own, the command is not understood.
+    let parsed =
+        std::panic::catch_unwind(|| brush_parser::Parser::new(text.as_bytes(), &options).parse_program());
+    let program = match parsed {
+        Ok(Ok(program)) => program,
+        Err(_) => {
+            report.write(Risk::MediumWrite, text, "is not understood as a shell command");
+            return;
+        }
+        Ok(Err(error)) => {
+            report.write(
+                Risk::MediumWrite,
+                text,
+                format!("is not understood as a shell command ({error})"),
+            );
             return;
         }
     };
-    let mut walk = Walk { report, text, commands: 0 };
+    let mut walk = Walk {
+        report,
+        text,
+        commands: 0,
+    };
     for list in &program.complete_commands {
         walk.list(list, context);
     }
     if walk.commands == 0 {
         walk.report.write(Risk::LowWrite, text, "holds no command");
     }
-    if word::hides_substitution(text) && !report.is_write() {
-        report.write(Risk::MediumWrite, text, "hides something that could run a command");
+    if hides && !report.is_write() {
+        report.write(
+            Risk::MediumWrite,
+            text,
+            "hides something that could run a command",
+        );
     }
 }
 
@@ -55,7 +92,11 @@ impl Walk<'_> {
             match separator {
                 ast::SeparatorOperator::Sequence => {}
                 ast::SeparatorOperator::Async => {
-                    self.report.write(Risk::MediumWrite, "&", "runs in the background, beyond the end of the command");
+                    self.report.write(
+                        Risk::MediumWrite,
+                        "&",
+                        "runs in the background, beyond the end of the command",
+                    );
                 }
             }
             self.pipeline(&and_or.first, context);
@@ -68,12 +109,22 @@ impl Walk<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline, context: Context<'_>) {
-        let ast::Pipeline { timed: _, bang: _, seq } = pipeline;
+        let ast::Pipeline {
+            timed: _,
+            bang: _,
+            seq,
+        } = pipeline;
         for (stage, command) in seq.iter().enumerate() {
             let context = match stage {
                 0 => context,
-                1 if seq.first().is_some_and(only_says) => Context { feed: Feed::Said, ..context },
-                _ => Context { feed: Feed::Data, ..context },
+                1 if seq.first().is_some_and(only_says) => Context {
+                    feed: Feed::Said,
+                    ..context
+                },
+                _ => Context {
+                    feed: Feed::Data,
+                    ..context
+                },
             };
             self.command(command, context);
         }
@@ -83,12 +134,18 @@ impl Walk<'_> {
         match command {
             ast::Command::Simple(simple) => self.simple(simple, context),
             ast::Command::Compound(compound, redirects) => {
-                let feed = self.redirects(redirects.as_ref(), context).unwrap_or(context.feed);
+                let feed = self
+                    .redirects(redirects.as_ref(), context)
+                    .unwrap_or(context.feed);
                 self.compound(compound, Context { feed, ..context });
             }
             ast::Command::Function(function) => {
                 self.commands += 1;
-                self.report.write(Risk::MediumWrite, &function.fname.value, "defines a function, which can replace any program");
+                self.report.write(
+                    Risk::MediumWrite,
+                    &function.fname.value,
+                    "defines a function, which can replace any program",
+                );
             }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.commands += 1;
@@ -114,8 +171,12 @@ impl Walk<'_> {
             }
             ast::CompoundCommand::ForClause(clause) => {
                 self.assigns(&clause.variable_name, variable::harmless_for_shell);
+                let mut ordinary = clause.values.is_some();
                 for value in clause.values.iter().flatten() {
-                    self.word(&value.value);
+                    ordinary &= self.word(&value.value);
+                }
+                if ordinary {
+                    context.course.loops_over_ordinary_files(&clause.variable_name);
                 }
                 self.list(&clause.body.list, context);
             }
@@ -133,7 +194,8 @@ impl Walk<'_> {
             ast::CompoundCommand::WhileClause(ast::WhileOrUntilClauseCommand(condition, body, _))
             | ast::CompoundCommand::UntilClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
                 if !(context.fed() && starts_with_read(condition)) {
-                    self.report.endless(Category::UnboundedStream, "while", "repeats, perhaps for ever");
+                    self.report
+                        .endless(Category::UnboundedStream, "while", "repeats, perhaps for ever");
                 }
                 self.list(condition, context);
                 self.list(&body.list, context);
@@ -142,19 +204,34 @@ impl Walk<'_> {
                 self.commands += 1;
                 self.arithmetic(&arithmetic.expr.value);
                 if arithmetic.expr.value.contains(['<', '>', '|', '&']) {
-                    self.report.write(Risk::MediumWrite, "((…))", "means something else to a plain shell");
+                    self.report.write(
+                        Risk::MediumWrite,
+                        "((…))",
+                        "means something else to a plain shell",
+                    );
                 }
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
-                self.report.endless(Category::UnboundedStream, "for ((…))", "repeats, perhaps for ever");
-                for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                self.report.endless(
+                    Category::UnboundedStream,
+                    "for ((…))",
+                    "repeats, perhaps for ever",
+                );
+                for expression in [&clause.initializer, &clause.condition, &clause.updater]
+                    .into_iter()
+                    .flatten()
+                {
                     self.arithmetic(&expression.value);
                 }
                 self.list(&clause.body.list, context);
             }
             ast::CompoundCommand::Coprocess(_) => {
                 self.commands += 1;
-                self.report.write(Risk::MediumWrite, "coproc", "runs in the background, beyond the end of the command");
+                self.report.write(
+                    Risk::MediumWrite,
+                    "coproc",
+                    "runs in the background, beyond the end of the command",
+                );
             }
         }
     }
@@ -167,15 +244,24 @@ impl Walk<'_> {
             }
             // To a shell without `[[` these are operators of its own: `[[ a || reboot ]]` runs `reboot`.
             ast::ExtendedTestExpr::Or(..) | ast::ExtendedTestExpr::Parenthesized(..) => {
-                self.report.write(Risk::MediumWrite, "[[ … ]]", "means something else to a plain shell");
+                self.report.write(
+                    Risk::MediumWrite,
+                    "[[ … ]]",
+                    "means something else to a plain shell",
+                );
             }
             ast::ExtendedTestExpr::Not(inner) => self.test(inner),
             ast::ExtendedTestExpr::UnaryTest(predicate, operand) => {
                 if matches!(
                     predicate,
-                    ast::UnaryPredicate::ShellVariableIsSetAndAssigned | ast::UnaryPredicate::ShellVariableIsSetAndNameRef
+                    ast::UnaryPredicate::ShellVariableIsSetAndAssigned
+                        | ast::UnaryPredicate::ShellVariableIsSetAndNameRef
                 ) {
-                    self.report.write(Risk::MediumWrite, &operand.value, "a subscript in it is evaluated and can run a command");
+                    self.report.write(
+                        Risk::MediumWrite,
+                        &operand.value,
+                        "a subscript in it is evaluated and can run a command",
+                    );
                 }
                 self.pattern(&operand.value);
             }
@@ -204,7 +290,8 @@ impl Walk<'_> {
                         self.pattern(&right.value);
                     }
                     P::LeftSortsBeforeRight | P::LeftSortsAfterRight => {
-                        self.report.write(Risk::MediumWrite, "[[ … ]]", "is a redirect to a plain shell");
+                        self.report
+                            .write(Risk::MediumWrite, "[[ … ]]", "is a redirect to a plain shell");
                     }
                 }
             }
@@ -227,27 +314,39 @@ impl Walk<'_> {
     fn assigns(&mut self, name: &str, harmless: fn(&str) -> bool) {
         self.commands += 1;
         if !harmless(name) {
-            self.report.write(Risk::MediumWrite, name, "setting it can change how programs run");
+            self.report
+                .write(Risk::MediumWrite, name, "setting it can change how programs run");
         }
     }
 
-    /// Checks a word whose value does not matter.
-    fn word(&mut self, raw: &str) {
+    /// Checks a word; says whether it could only name ordinary files.
+    fn word(&mut self, raw: &str) -> bool {
         let mut args = Vec::new();
         if let Err(refused) = word::expand(raw, &mut args) {
             self.refuse(raw, &refused, 0);
         }
+        args.iter()
+            .all(|arg| secret::nature(arg) == secret::Nature::default())
     }
 
     fn refuse(&mut self, raw: &str, refused: &Refused, depth: usize) {
         match refused {
             Refused::Substitution(inner) => {
-                self.report.write(Risk::MediumWrite, raw, "runs a command and puts its output here");
+                self.report
+                    .write(Risk::MediumWrite, raw, "runs a command and puts its output here");
                 // What it runs decides nothing any more, but it can be worse than it looks.
                 if let Some(inner) = inner.as_deref().filter(|_| depth < limits::MAX_DEPTH) {
                     let course = argv::Course::default();
                     let mut nested = Report::new();
-                    judge(inner, Context { depth: depth + 2, feed: Feed::Inherited, course: &course }, &mut nested);
+                    judge(
+                        inner,
+                        Context {
+                            depth: depth + 2,
+                            feed: Feed::Inherited,
+                            course: &course,
+                        },
+                        &mut nested,
+                    );
                     self.report.risk = self.report.risk.max(nested.risk);
                 }
             }
@@ -257,15 +356,26 @@ impl Walk<'_> {
 
     fn simple(&mut self, simple: &ast::SimpleCommand, context: Context<'_>) {
         self.commands += 1;
-        let ast::SimpleCommand { prefix, word_or_name, suffix } = simple;
+        let ast::SimpleCommand {
+            prefix,
+            word_or_name,
+            suffix,
+        } = simple;
         let mut args: Vec<Arg<'_>> = Vec::new();
         let mut feed = context.feed;
         let runs_program = word_or_name.is_some();
         for item in prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
-                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => self.assignment(assignment, runs_program),
-                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => feed = self.redirect(redirect, context).unwrap_or(feed),
-                ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
+                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
+                    context.course.forget_variables();
+                    self.assignment(assignment, runs_program);
+                }
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    feed = self.redirect(redirect, context).unwrap_or(feed)
+                }
+                ast::CommandPrefixOrSuffixItem::Word(word) => {
+                    self.argument(&word.value, &mut args, context.depth)
+                }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
             }
         }
@@ -278,11 +388,14 @@ impl Walk<'_> {
                 // `declare x=1` and `dd if=a` look alike here: it is an argument.
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                     if matches!(assignment.value, ast::AssignmentValue::Array(_)) {
-                        self.report.write(Risk::MediumWrite, &word.value, "assigns an array");
+                        self.report
+                            .write(Risk::MediumWrite, &word.value, "assigns an array");
                     }
                     self.argument(&word.value, &mut args, context.depth);
                 }
-                ast::CommandPrefixOrSuffixItem::Word(word) => self.argument(&word.value, &mut args, context.depth),
+                ast::CommandPrefixOrSuffixItem::Word(word) => {
+                    self.argument(&word.value, &mut args, context.depth)
+                }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                     only_words = false;
                     feed = self.redirect(redirect, context).unwrap_or(feed);
@@ -302,8 +415,11 @@ impl Walk<'_> {
     }
 
     fn argument<'a>(&mut self, raw: &'a str, args: &mut Vec<Arg<'a>>, depth: usize) {
-        if redirect_variable(raw) && self.text.contains(&format!("{raw}<")) | self.text.contains(&format!("{raw}>")) {
-            self.report.write(Risk::MediumWrite, raw, "assigns a file descriptor to a variable");
+        if redirect_variable(raw)
+            && self.text.contains(&format!("{raw}<")) | self.text.contains(&format!("{raw}>"))
+        {
+            self.report
+                .write(Risk::MediumWrite, raw, "assigns a file descriptor to a variable");
         }
         if let Err(refused) = word::expand(raw, args) {
             self.refuse(raw, &refused, depth);
@@ -312,25 +428,42 @@ impl Walk<'_> {
     }
 
     fn process_substitution(&mut self) {
-        self.report.write(Risk::MediumWrite, "<(…)", "runs a command beside this one");
+        self.report
+            .write(Risk::MediumWrite, "<(…)", "runs a command beside this one");
     }
 
     fn assignment(&mut self, assignment: &ast::Assignment, for_program: bool) {
-        let ast::Assignment { name, value, append: _, loc: _ } = assignment;
+        let ast::Assignment {
+            name,
+            value,
+            append: _,
+            loc: _,
+        } = assignment;
         let name = match name {
             ast::AssignmentName::VariableName(name) => name,
             ast::AssignmentName::ArrayElementName(name, _) => {
-                self.report.write(Risk::MediumWrite, name, "an array subscript is evaluated and can run a command");
+                self.report.write(
+                    Risk::MediumWrite,
+                    name,
+                    "an array subscript is evaluated and can run a command",
+                );
                 return;
             }
         };
-        let harmless = if for_program { variable::harmless_for_programs } else { variable::harmless_for_shell };
+        let harmless = if for_program {
+            variable::harmless_for_programs
+        } else {
+            variable::harmless_for_shell
+        };
         self.assigns(name, harmless);
         match value {
             ast::AssignmentValue::Scalar(word) => match word::scan(&word.value) {
                 Ok(value) => {
-                    if variable::harmless_for_programs(name) && !value.text().is_some_and(variable::plain_value) {
-                        self.report.write(Risk::MediumWrite, &word.value, "is not a plain value");
+                    if variable::harmless_for_programs(name)
+                        && !value.text().is_some_and(variable::plain_value)
+                    {
+                        self.report
+                            .write(Risk::MediumWrite, &word.value, "is not a plain value");
                     }
                 }
                 Err(refused) => self.refuse(&word.value, &refused, 0),
@@ -372,7 +505,13 @@ impl Walk<'_> {
         }
     }
 
-    fn file_redirect(&mut self, fd: Option<i32>, kind: &ast::IoFileRedirectKind, target: &ast::IoFileRedirectTarget, context: Context<'_>) -> Option<Feed> {
+    fn file_redirect(
+        &mut self,
+        fd: Option<i32>,
+        kind: &ast::IoFileRedirectKind,
+        target: &ast::IoFileRedirectTarget,
+        context: Context<'_>,
+    ) -> Option<Feed> {
         use ast::IoFileRedirectKind as K;
         let input = fd.is_none_or(|fd| fd == 0);
         match target {
@@ -380,43 +519,59 @@ impl Walk<'_> {
                 self.process_substitution();
                 None
             }
-            ast::IoFileRedirectTarget::Fd(_) => (matches!(kind, K::DuplicateInput) && input).then_some(Feed::Data),
-            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => match kind {
-                K::Read => {
-                    let mut feed = Feed::Data;
-                    match word::scan(&word.value) {
-                        Ok(arg) if arg.text() == Some("/dev/null") => feed = Feed::Empty,
-                        Ok(arg) => argv::file(&arg, &word.value, context, self.report, false),
-                        Err(refused) => self.refuse(&word.value, &refused, 0),
+            ast::IoFileRedirectTarget::Fd(_) => {
+                (matches!(kind, K::DuplicateInput) && input).then_some(Feed::Data)
+            }
+            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word) => {
+                match kind {
+                    K::Read => {
+                        let mut feed = Feed::Data;
+                        match word::scan(&word.value) {
+                            Ok(arg) if arg.text() == Some("/dev/null") => feed = Feed::Empty,
+                            Ok(arg) => argv::file(&arg, &word.value, context, self.report, false),
+                            Err(refused) => self.refuse(&word.value, &refused, 0),
+                        }
+                        input.then_some(feed)
                     }
-                    input.then_some(feed)
-                }
-                K::DuplicateInput => {
-                    if !is_descriptor(&word.value) {
-                        self.report.write(Risk::MediumWrite, &word.value, "is a redirect that is not analysed");
+                    K::DuplicateInput => {
+                        if !is_descriptor(&word.value) {
+                            self.report.write(
+                                Risk::MediumWrite,
+                                &word.value,
+                                "is a redirect that is not analysed",
+                            );
+                        }
+                        input.then_some(Feed::Data)
                     }
-                    input.then_some(Feed::Data)
-                }
-                K::DuplicateOutput => {
-                    if !is_descriptor(&word.value) {
+                    K::DuplicateOutput => {
+                        if !is_descriptor(&word.value) {
+                            self.output(&word.value);
+                        }
+                        None
+                    }
+                    K::Write | K::Append | K::Clobber | K::ReadAndWrite => {
                         self.output(&word.value);
+                        None
                     }
-                    None
                 }
-                K::Write | K::Append | K::Clobber | K::ReadAndWrite => {
-                    self.output(&word.value);
-                    None
-                }
-            },
+            }
         }
     }
 
     fn output(&mut self, target: &str) {
         match word::scan(target) {
             Ok(arg) if arg.text() == Some("/dev/null") => {}
-            Ok(_) => self.report.write(Risk::HighWrite, &format!("> {target}"), "writes its output into a file"),
+            Ok(_) => self.report.write(
+                Risk::HighWrite,
+                &format!("> {target}"),
+                "writes its output into a file",
+            ),
             Err(refused) => {
-                self.report.write(Risk::HighWrite, &format!("> {target}"), "writes its output into a file");
+                self.report.write(
+                    Risk::HighWrite,
+                    &format!("> {target}"),
+                    "writes its output into a file",
+                );
                 self.refuse(target, &refused, 0);
             }
         }
@@ -425,8 +580,13 @@ impl Walk<'_> {
 
 /// Whether all that a command does is say a text that stands in it.
 fn only_says(command: &ast::Command) -> bool {
-    let ast::Command::Simple(simple) = command else { return false };
-    let says = simple.word_or_name.as_ref().is_some_and(|name| matches!(name.value.as_str(), "echo" | "printf" | "true" | ":"));
+    let ast::Command::Simple(simple) = command else {
+        return false;
+    };
+    let says = simple
+        .word_or_name
+        .as_ref()
+        .is_some_and(|name| matches!(name.value.as_str(), "echo" | "printf" | "true" | ":"));
     let plain = simple.suffix.iter().flat_map(|suffix| &suffix.0).all(|item| {
         matches!(item, ast::CommandPrefixOrSuffixItem::Word(word) if word::scan(&word.value).is_ok_and(|arg| arg.text().is_some()))
     });
@@ -435,11 +595,18 @@ fn only_says(command: &ast::Command) -> bool {
 
 /// `while read x` ends with its input.
 fn starts_with_read(condition: &ast::CompoundList) -> bool {
-    let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = condition.0.as_slice() else { return false };
-    let [ast::Command::Simple(simple)] = and_or.first.seq.as_slice() else { return false };
+    let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = condition.0.as_slice() else {
+        return false;
+    };
+    let [ast::Command::Simple(simple)] = and_or.first.seq.as_slice() else {
+        return false;
+    };
     and_or.additional.is_empty()
         && !and_or.first.bang
-        && simple.word_or_name.as_ref().is_some_and(|name| name.value == "read")
+        && simple
+            .word_or_name
+            .as_ref()
+            .is_some_and(|name| name.value == "read")
 }
 
 /// `2`, `-` and `2-`: a descriptor, not a file.
@@ -450,18 +617,24 @@ fn is_descriptor(word: &str) -> bool {
 
 /// `{name}` directly before a redirect assigns.
 fn redirect_variable(word: &str) -> bool {
-    word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'[' | b']'))
-    })
+    word.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|name| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'[' | b']'))
+        })
 }
 
 /// Where a simple command without redirects starts and ends, in characters.
 fn span(simple: &ast::SimpleCommand) -> Option<(usize, usize)> {
     let first = simple.word_or_name.as_ref()?.loc.as_ref()?;
     let last = match simple.suffix.iter().flat_map(|suffix| &suffix.0).last() {
-        Some(ast::CommandPrefixOrSuffixItem::Word(word) | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word)) => {
-            word.loc.as_ref()?
-        }
+        Some(
+            ast::CommandPrefixOrSuffixItem::Word(word)
+            | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word),
+        ) => word.loc.as_ref()?,
         Some(_) => return None,
         None => first,
     };

@@ -129,10 +129,27 @@ const SECRETS: &[&str] = &[
 ];
 
 /// Names that promise a secret. A glob would always match one of these, so they count only where the name is known.
-const TELLING: &[&str] = &["*credential*", "*secret*", "*password*", "passwd-", "*private*key*", "*apikey*", "*api_key*"];
+const TELLING: &[&str] = &[
+    "*credential*",
+    "*secret*",
+    "*password*",
+    "passwd-",
+    "*private*key*",
+    "*apikey*",
+    "*api_key*",
+];
 
 /// Where a glob is taken to mean what usually lies there.
-const ORDINARY: &[&str] = &["/var/log/", "/proc/", "/sys/", "/usr/", "/lib/", "/boot/", "/var/cache/", "/var/spool/"];
+const ORDINARY: &[&str] = &[
+    "/var/log/",
+    "/proc/",
+    "/sys/",
+    "/usr/",
+    "/lib/",
+    "/boot/",
+    "/var/cache/",
+    "/var/spool/",
+];
 
 /// What the patterns above match by name but is public.
 const PUBLIC: &[&str] = &[
@@ -187,7 +204,11 @@ impl Known {
             .iter()
             .map(|pattern| Self {
                 pattern,
-                needle: pattern.split('*').max_by_key(|text| text.len()).unwrap_or("").to_owned(),
+                needle: pattern
+                    .split('*')
+                    .max_by_key(|text| text.len())
+                    .unwrap_or("")
+                    .to_owned(),
                 tokens: tokens(pattern),
                 below: (!pattern.starts_with('/')).then(|| tokens(&format!("**/{pattern}"))),
             })
@@ -207,9 +228,12 @@ static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS))
 /// Whether a path, written out, is one of these.
 fn is_one_of(path: &str, known: &[Known]) -> bool {
     let mut letters = None;
-    known.iter().filter(|known| path.contains(&known.needle)).any(|known| {
-        known.overlaps(letters.get_or_insert_with(|| path.chars().map(Token::Char).collect::<Vec<_>>()))
-    })
+    known
+        .iter()
+        .filter(|known| path.contains(&known.needle))
+        .any(|known| {
+            known.overlaps(letters.get_or_insert_with(|| path.chars().map(Token::Char).collect::<Vec<_>>()))
+        })
 }
 
 /// What reading an argument as a file means.
@@ -225,17 +249,29 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
         Value::Known(path) => {
             let path = normal(path);
             let secret = is_one_of(&path, &SECRET) || is_one_of(&path.to_lowercase(), &TELLS);
-            Nature { secret: secret && !is_one_of(&path, &OPEN), endless: is_one_of(&path, &NEVER_ENDS) }
+            Nature {
+                secret: secret && !is_one_of(&path, &OPEN),
+                endless: is_one_of(&path, &NEVER_ENDS),
+            }
         }
         Value::Unknown(unknown) => match &unknown.glob {
             Some(glob) => {
                 let glob = normal(glob);
                 let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
+                let absolute = glob.starts_with('/');
                 let glob = tokens(&glob);
-                let secret = SECRET.iter().any(|known| (!ordinary || known.pattern.starts_with('/')) && known.overlaps(&glob));
-                Nature { secret, endless: NEVER_ENDS.iter().any(|known| known.overlaps(&glob)) }
+                let secret = SECRET
+                    .iter()
+                    .any(|known| (!ordinary || known.pattern.starts_with('/')) && known.overlaps(&glob));
+                Nature {
+                    secret,
+                    endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
+                }
             }
-            None => Nature { secret: true, endless: false },
+            None => Nature {
+                secret: true,
+                endless: false,
+            },
         },
     }
 }
@@ -246,12 +282,26 @@ pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
     let path = normal(path);
     let path = path.trim_end_matches('/');
     let home = path.starts_with("/home/") && path.matches('/').count() == 2;
-    home || matches!(path, "" | "." | ".." | "~" | "/root" | "/home" | "/proc" | "/run" | "/dev" | "/var" | "/var/lib" | "/var/run")
-        || SECRETS.iter().any(|secret| {
-            let folder = secret.strip_suffix("/**").unwrap_or(secret);
-            folder.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
-        })
+    home || matches!(
+        path,
+        "" | "."
+            | ".."
+            | "~"
+            | "/root"
+            | "/home"
+            | "/proc"
+            | "/run"
+            | "/dev"
+            | "/var"
+            | "/var/lib"
+            | "/var/run"
+    ) || SECRETS.iter().any(|secret| {
+        let folder = secret.strip_suffix("/**").unwrap_or(secret);
+        folder
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
+    })
 }
 
 /// Folds `//`, `/./`, `x/..` and links that lead around, so that one file has one name.
@@ -330,10 +380,12 @@ fn tokens(pattern: &str) -> Vec<Token> {
 
 /// Whether some path matches both patterns.
 fn overlap(a: &[Token], b: &[Token]) -> bool {
-    // The common case by far: the first letters differ.
-    if let (Some(Token::Char(x)), Some(Token::Char(y))) = (a.first(), b.first())
-        && x != y
-    {
+    // The common case by far: they differ in a letter before any wildcard.
+    let differ = a.iter().zip(b).map_while(|pair| match pair {
+        (Token::Char(x), Token::Char(y)) => Some(x != y),
+        _ => None,
+    });
+    if differ.into_iter().any(|differs| differs) {
         return false;
     }
     let width = b.len() + 1;
@@ -367,7 +419,11 @@ fn overlap(a: &[Token], b: &[Token]) -> bool {
 }
 
 const fn stays(token: Token, at: usize) -> usize {
-    if matches!(token, Token::Many | Token::Deep) { at } else { at + 1 }
+    if matches!(token, Token::Many | Token::Deep) {
+        at
+    } else {
+        at + 1
+    }
 }
 
 /// Whether two tokens can stand for the same character.
@@ -392,10 +448,35 @@ mod tests {
     #[test]
     fn secrets_are_found_however_they_are_written() {
         for word in [
-            "/etc/shadow", "/etc/shadow-", "//etc//shadow", "/etc/./shadow", "/etc/x/../shadow", "/etc/shad?w", "/etc/sh*", "/e*/shadow",
-            "/etc/[s]hadow", "/etc/{shadow,passwd}", "'/etc/shadow'", "/etc/sha\\dow", "~/.ssh/id_ed25519", "/root/.ssh/config",
-            "id_rsa", "./server.key", "/proc/self/environ", "/proc/1/environ", "/proc/1/root/etc/shadow", "/proc/self/cwd/.env", "*",
-            "/etc/*", "$FILE", "~/.kube/config", "admin.kubeconfig", "/run/secrets/db", ".env", "app/.env.production", "/dev/sda1",
+            "/etc/shadow",
+            "/etc/shadow-",
+            "//etc//shadow",
+            "/etc/./shadow",
+            "/etc/x/../shadow",
+            "/etc/shad?w",
+            "/etc/sh*",
+            "/e*/shadow",
+            "/etc/[s]hadow",
+            "/etc/{shadow,passwd}",
+            "'/etc/shadow'",
+            "/etc/sha\\dow",
+            "~/.ssh/id_ed25519",
+            "/root/.ssh/config",
+            "id_rsa",
+            "./server.key",
+            "/proc/self/environ",
+            "/proc/1/environ",
+            "/proc/1/root/etc/shadow",
+            "/proc/self/cwd/.env",
+            "*",
+            "/etc/*",
+            "$FILE",
+            "~/.kube/config",
+            "admin.kubeconfig",
+            "/run/secrets/db",
+            ".env",
+            "app/.env.production",
+            "/dev/sda1",
         ] {
             assert!(secret(word), "{word} should be sensitive");
         }
@@ -404,9 +485,21 @@ mod tests {
     #[test]
     fn ordinary_files_are_not_secrets() {
         for word in [
-            "/etc/hosts", "/etc/passwd", "/var/log/syslog", "/var/log/*.log", "/etc/nginx/nginx.conf", "/etc/ssl/certs/ca.pem",
-            "~/.ssh/id_ed25519.pub", "fullchain.pem", "/proc/meminfo", "/proc/1/status", "/proc/*/status", "README.md", "/dev/null",
-            "/sys/class/net/*/address", "/etc/pve/storage.cfg",
+            "/etc/hosts",
+            "/etc/passwd",
+            "/var/log/syslog",
+            "/var/log/*.log",
+            "/etc/nginx/nginx.conf",
+            "/etc/ssl/certs/ca.pem",
+            "~/.ssh/id_ed25519.pub",
+            "fullchain.pem",
+            "/proc/meminfo",
+            "/proc/1/status",
+            "/proc/*/status",
+            "README.md",
+            "/dev/null",
+            "/sys/class/net/*/address",
+            "/etc/pve/storage.cfg",
         ] {
             assert!(!secret(word), "{word} should not be sensitive");
         }

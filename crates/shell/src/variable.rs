@@ -23,7 +23,9 @@ pub(crate) fn harmless_for_programs(name: &str) -> bool {
 /// Whether setting a shell variable of this name leaves what later programs do alone. Upper-case names may already be
 /// exported, so that setting them reaches every program that follows.
 pub(crate) fn harmless_for_shell(name: &str) -> bool {
-    let local = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    let local = name
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && name.bytes().any(|b| b.is_ascii_lowercase())
         && !name.ends_with("_proxy");
     local || harmless_for_programs(name)
@@ -33,5 +35,7 @@ pub(crate) fn harmless_for_shell(name: &str) -> bool {
 pub(crate) fn plain_value(value: &str) -> bool {
     !value.starts_with(['/', '.', ':'])
         && !value.contains("..")
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || "_.@-:,+/".contains(c))
+        && value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.@-:,+/".contains(c))
 }

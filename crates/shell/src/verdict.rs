@@ -88,7 +88,11 @@ pub struct Reason {
 
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.part.is_empty() { write!(f, "{}", self.why) } else { write!(f, "`{}`: {}", self.part, self.why) }
+        if self.part.is_empty() {
+            write!(f, "{}", self.why)
+        } else {
+            write!(f, "`{}`: {}", self.part, self.why)
+        }
     }
 }
 

@@ -39,18 +39,36 @@ pub(crate) struct Unknown {
 impl<'a> Arg<'a> {
     pub(crate) fn known(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
-        Self { raw: text.clone(), value: Value::Known(text) }
+        Self {
+            raw: text.clone(),
+            value: Value::Known(text),
+        }
     }
 
     /// A stand-in for arguments that are made at run time, such as the ones `xargs` adds.
     pub(crate) fn anything(raw: &'a str) -> Self {
-        Self { raw: Cow::Borrowed(raw), value: Value::Unknown(Unknown { splits: true, several: true, ..Unknown::default() }) }
+        Self {
+            raw: Cow::Borrowed(raw),
+            value: Value::Unknown(Unknown {
+                splits: true,
+                several: true,
+                ..Unknown::default()
+            }),
+        }
     }
 
     /// Paths made at run time, below a folder.
     pub(crate) fn path_below(raw: &'a str, folder: &str) -> Self {
         let glob = (!folder.is_empty()).then(|| format!("{}/**", folder.trim_end_matches('/')));
-        Self { raw: Cow::Borrowed(raw), value: Value::Unknown(Unknown { prefix: folder.to_owned(), glob, several: true, ..Unknown::default() }) }
+        Self {
+            raw: Cow::Borrowed(raw),
+            value: Value::Unknown(Unknown {
+                prefix: folder.to_owned(),
+                glob,
+                several: true,
+                ..Unknown::default()
+            }),
+        }
     }
 
     /// The text, where it is certain.
@@ -97,7 +115,10 @@ const MOST_EXPANSIONS: usize = 64;
 /// Expands braces and scans each resulting word.
 pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Refused> {
     if raw.bytes().all(is_plain) {
-        out.push(Arg { raw: Cow::Borrowed(raw), value: Value::Known(Cow::Borrowed(raw)) });
+        out.push(Arg {
+            raw: Cow::Borrowed(raw),
+            value: Value::Known(Cow::Borrowed(raw)),
+        });
         return Ok(());
     }
     match braces(raw)? {
@@ -109,7 +130,10 @@ pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Ref
                     Value::Known(text) => Value::Known(Cow::Owned(text.into_owned())),
                     Value::Unknown(unknown) => Value::Unknown(unknown),
                 };
-                out.push(Arg { raw: Cow::Owned(word), value });
+                out.push(Arg {
+                    raw: Cow::Owned(word),
+                    value,
+                });
             }
         }
     }
@@ -139,12 +163,18 @@ pub(crate) fn arithmetic(expression: &str) -> Result<(), Refused> {
     if expression.chars().all(fine) {
         Ok(())
     } else {
-        Err(Refused::Construct("arithmetic on names can run what their values say"))
+        Err(Refused::Construct(
+            "arithmetic on names can run what their values say",
+        ))
     }
 }
 
 const fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@' | b'%' | b'+' | b'=' | b':' | b',' | b'.' | b'/' | b'-' | b'^')
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'_' | b'@' | b'%' | b'+' | b'=' | b':' | b',' | b'.' | b'/' | b'-' | b'^'
+        )
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,7 +196,16 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(raw: &'a str, depth: usize) -> Self {
-        Self { raw, bytes: raw.as_bytes(), at: 0, depth, text: String::new(), pattern: String::new(), unknown: None, variables: false }
+        Self {
+            raw,
+            bytes: raw.as_bytes(),
+            at: 0,
+            depth,
+            text: String::new(),
+            pattern: String::new(),
+            unknown: None,
+            variables: false,
+        }
     }
 
     fn finish(self) -> Arg<'a> {
@@ -177,7 +216,10 @@ impl<'a> Scanner<'a> {
                 Value::Unknown(unknown)
             }
         };
-        Arg { raw: Cow::Borrowed(self.raw), value }
+        Arg {
+            raw: Cow::Borrowed(self.raw),
+            value,
+        }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -201,7 +243,10 @@ impl<'a> Scanner<'a> {
 
     fn mark_unknown(&mut self) -> &mut Unknown {
         let prefix = &self.text;
-        self.unknown.get_or_insert_with(|| Unknown { prefix: prefix.clone(), ..Unknown::default() })
+        self.unknown.get_or_insert_with(|| Unknown {
+            prefix: prefix.clone(),
+            ..Unknown::default()
+        })
     }
 
     /// Part of the word is the value of a variable.
@@ -277,7 +322,11 @@ impl<'a> Scanner<'a> {
     fn double_quoted(&mut self, kind: Quoted) -> Result<(), Refused> {
         loop {
             let Some(byte) = self.peek(0) else {
-                return if kind == Quoted::Heredoc { Ok(()) } else { Err(Refused::Construct("a quote is not closed")) };
+                return if kind == Quoted::Heredoc {
+                    Ok(())
+                } else {
+                    Err(Refused::Construct("a quote is not closed"))
+                };
             };
             match byte {
                 b'"' if kind == Quoted::Double => {
@@ -338,7 +387,10 @@ impl<'a> Scanner<'a> {
             Some(b'"') if !quoted => Err(Refused::Construct("a translated string `$\"…\"`")),
             Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
                 let start = self.at;
-                while self.peek(0).is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                while self
+                    .peek(0)
+                    .is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+                {
                     self.at += 1;
                 }
                 let name = &self.raw[start..self.at];
@@ -372,7 +424,11 @@ impl<'a> Scanner<'a> {
                     escaped = true;
                     match self.take() {
                         // A plain shell ends the quote here.
-                        Some('\'') => return Err(Refused::Construct("an escaped quote means different things to different shells")),
+                        Some('\'') => {
+                            return Err(Refused::Construct(
+                                "an escaped quote means different things to different shells",
+                            ));
+                        }
                         Some(_) => {}
                         None => return Err(Refused::Construct("a quote is not closed")),
                     }
@@ -398,7 +454,10 @@ impl<'a> Scanner<'a> {
         let end = closing_brace(self.bytes, self.at).ok_or(UNKNOWN)?;
         let body = &self.raw[body_start..end];
         self.at = end + 1;
-        let rest = body.strip_prefix('#').filter(|rest| !rest.is_empty()).unwrap_or(body);
+        let rest = body
+            .strip_prefix('#')
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(body);
         let length = rest.len() != body.len();
         let name_len = name_length(rest);
         let name = &rest[..name_len];
@@ -413,7 +472,9 @@ impl<'a> Scanner<'a> {
             if index == "@" || index == "*" {
                 list |= index == "@";
             } else if index.is_empty() || !index.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(Refused::Construct("an array subscript is evaluated and can run a command"));
+                return Err(Refused::Construct(
+                    "an array subscript is evaluated and can run a command",
+                ));
             }
             after = &subscript[close + 1..];
         }
@@ -435,7 +496,9 @@ impl<'a> Scanner<'a> {
             return if matches!(transform, "Q" | "U" | "u" | "L") {
                 Ok(())
             } else {
-                Err(Refused::Construct("a transformation of a variable can run its value"))
+                Err(Refused::Construct(
+                    "a transformation of a variable can run its value",
+                ))
             };
         }
         let word = operation.trim_start_matches(':');
@@ -443,16 +506,23 @@ impl<'a> Scanner<'a> {
             return Err(UNKNOWN);
         }
         let colon = operation.len() != word.len();
-        let Some(first) = word.chars().next() else { return Err(UNKNOWN) };
+        let Some(first) = word.chars().next() else {
+            return Err(UNKNOWN);
+        };
         match first {
             '=' => Err(Refused::Construct("`${name=…}` assigns")),
             '-' | '+' | '?' => self.nested(&word[1..]),
             '#' | '%' | '/' | '^' | ',' if !colon => self.nested(&word[1..]),
             c if colon && (c.is_ascii_digit() || c == ' ') => {
-                if word.bytes().all(|b| b.is_ascii_digit() || b == b':' || b == b' ' || b == b'-') {
+                if word
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b == b':' || b == b' ' || b == b'-')
+                {
                     Ok(())
                 } else {
-                    Err(Refused::Construct("arithmetic on names can run what their values say"))
+                    Err(Refused::Construct(
+                        "arithmetic on names can run what their values say",
+                    ))
                 }
             }
             _ => Err(UNKNOWN),
@@ -475,18 +545,30 @@ impl<'a> Scanner<'a> {
 /// Whether a variable's name promises a secret.
 pub(crate) fn names_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    ["PASS", "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE", "APIKEY", "API_KEY", "ACCESS_KEY", "_KEY", "AUTH"]
-        .iter()
-        .any(|mark| upper.contains(mark))
+    [
+        "PASS",
+        "SECRET",
+        "TOKEN",
+        "CREDENTIAL",
+        "PRIVATE",
+        "APIKEY",
+        "API_KEY",
+        "ACCESS_KEY",
+        "_KEY",
+        "AUTH",
+    ]
+    .iter()
+    .any(|mark| upper.contains(mark))
         && !upper.starts_with("SSH_AUTH_SOCK")
 }
 
 fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     match bytes.first() {
-        Some(b) if b.is_ascii_alphabetic() || *b == b'_' => {
-            bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
-        }
+        Some(b) if b.is_ascii_alphabetic() || *b == b'_' => bytes
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
+            .count(),
         Some(b) if b.is_ascii_digit() => bytes.iter().take_while(|b| b.is_ascii_digit()).count(),
         Some(b'@' | b'*' | b'?' | b'-' | b'$' | b'!' | b'#') if bytes.len() == 1 => 1,
         Some(b'@' | b'*') => 1,
@@ -572,13 +654,19 @@ fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
         at += 1;
     }
     let Some(open) = open else { return Ok(None) };
-    let Some(close) = raw[open..].find('}').map(|offset| open + offset) else { return Ok(None) };
+    let Some(close) = raw[open..].find('}').map(|offset| open + offset) else {
+        return Ok(None);
+    };
     let inner = &raw[open + 1..close];
     let expands = inner.contains(',') || inner.contains("..") || inner.contains('{');
     let tail = &raw[close + 1..];
     if !expands {
         // `{}` and `{name}` stay as they are, but a later brace might expand.
-        return if tail.contains('{') && (tail.contains(',') || tail.contains("..")) { Err(INVOLVED) } else { Ok(None) };
+        return if tail.contains('{') && (tail.contains(',') || tail.contains("..")) {
+            Err(INVOLVED)
+        } else {
+            Ok(None)
+        };
     }
     if inner.contains(['{', '\'', '"', '\\', '$', '`', '(', '<', '>']) {
         return Err(INVOLVED);
@@ -678,7 +766,10 @@ pub(crate) fn hides_substitution(command: &str) -> bool {
             b'<' | b'>' if !double && next == Some(b'(') => return true,
             _ => {}
         }
-        word_start = matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'));
+        word_start = matches!(
+            bytes.get(at),
+            Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')
+        );
         at += 1;
     }
     false

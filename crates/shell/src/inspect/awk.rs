@@ -28,12 +28,35 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 at += 1;
             }
             "--help" | "--version" | "-V" | "-h" => return,
-            "-P" | "-r" | "-b" | "-c" | "-S" | "-M" | "-N" | "-n" | "-O" | "-s" | "-t" | "--posix" | "--re-interval" | "--csv" | "-k"
-            | "--sandbox" | "--characters-as-bytes" | "--traditional" | "--bignum" | "--use-lc-numeric" | "--non-decimal-data" => {}
+            "-P"
+            | "-r"
+            | "-b"
+            | "-c"
+            | "-S"
+            | "-M"
+            | "-N"
+            | "-n"
+            | "-O"
+            | "-s"
+            | "-t"
+            | "--posix"
+            | "--re-interval"
+            | "--csv"
+            | "-k"
+            | "--sandbox"
+            | "--characters-as-bytes"
+            | "--traditional"
+            | "--bignum"
+            | "--use-lc-numeric"
+            | "--non-decimal-data" => {}
             _ if text.starts_with("-F") || text.starts_with("-v") => {}
             _ if text.starts_with("--field-separator=") || text.starts_with("--assign=") => {}
             _ => {
-                report.write(Risk::HighWrite, text, "is a flag of awk that loads code or writes");
+                report.write(
+                    Risk::HighWrite,
+                    text,
+                    "is a flag of awk that loads code or writes",
+                );
                 return;
             }
         }
@@ -59,7 +82,10 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     for arg in args.get(at..).unwrap_or_default() {
         match arg.text() {
             // `name=value` among the files sets a variable.
-            Some(text) if text.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) => {}
+            Some(text)
+                if text.split_once('=').is_some_and(|(name, _)| {
+                    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                }) => {}
             Some("-") => {}
             _ => {
                 files += 1;
@@ -126,7 +152,9 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                             // A bracket in a regular expression is read differently by different awks.
                             Some('[') => class = true,
                             Some(']') => class = false,
-                            Some('/') if class => return Err("has a slash in a bracket, which awks read differently"),
+                            Some('/') if class => {
+                                return Err("has a slash in a bracket, which awks read differently");
+                            }
                             Some('/') => break,
                             Some(_) => {}
                         }
@@ -168,10 +196,15 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                 at += 1;
                 last = Last::Unsure;
             }
-            ',' | '~' | '!' | '&' | '=' | '<' | '>' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '[' => last = Last::Open,
+            ',' | '~' | '!' | '&' | '=' | '<' | '>' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '[' => {
+                last = Last::Open
+            }
             _ if c.is_ascii_alphanumeric() || c == '_' || c == '.' => {
                 let start = at;
-                while chars.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '.') {
+                while chars
+                    .get(at)
+                    .is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_' || *c == '.')
+                {
                     at += 1;
                 }
                 let word: String = chars[start..at].iter().collect();
@@ -201,9 +234,18 @@ mod tests {
     #[test]
     fn programs_that_only_read() {
         for program in [
-            "{print $1}", "NR==1", "$3 > 80 {print $1, $3}", "/error|warn/ {n++} END {print n}", "BEGIN{FS=\":\"} $3>=1000 {print $1}",
-            "{a[$1]++} END {for (k in a) print a[k], k}", "$1 ~ /^[0-9]+$/ {s += $1} END {print s/NR}", "!seen[$0]++",
-            "{print ($2 > 5 ? \"hi\" : \"lo\")}", "length > 80", "{ if ($5 > 10 && $6 < 3) { print } }", "{printf \"%-10s %s\\n\", $1, $2}",
+            "{print $1}",
+            "NR==1",
+            "$3 > 80 {print $1, $3}",
+            "/error|warn/ {n++} END {print n}",
+            "BEGIN{FS=\":\"} $3>=1000 {print $1}",
+            "{a[$1]++} END {for (k in a) print a[k], k}",
+            "$1 ~ /^[0-9]+$/ {s += $1} END {print s/NR}",
+            "!seen[$0]++",
+            "{print ($2 > 5 ? \"hi\" : \"lo\")}",
+            "length > 80",
+            "{ if ($5 > 10 && $6 < 3) { print } }",
+            "{printf \"%-10s %s\\n\", $1, $2}",
         ] {
             assert_eq!(reads_only(program), Ok(()), "{program}");
         }
@@ -212,9 +254,18 @@ mod tests {
     #[test]
     fn programs_that_write_or_run() {
         for program in [
-            "BEGIN{system(\"id\")}", "{print > \"/tmp/x\"}", "{print >> f}", "{print | \"sh\"}", "BEGIN{\"id\"|getline x}", "{printf(\"x\") > \"f\"}",
-            "@load \"x\"", "BEGIN{print \"a\" |& \"sh\"}", "BEGIN { f = \"sys\" \"tem\"; @f(\"id\") }", "{print $1 / 2 > \"f\"}",
-            "BEGIN{s=\"/inet/tcp/0/h/1\"; print 1 |& s}", "{x = y++ / 2; print | \"sh\" /1}",
+            "BEGIN{system(\"id\")}",
+            "{print > \"/tmp/x\"}",
+            "{print >> f}",
+            "{print | \"sh\"}",
+            "BEGIN{\"id\"|getline x}",
+            "{printf(\"x\") > \"f\"}",
+            "@load \"x\"",
+            "BEGIN{print \"a\" |& \"sh\"}",
+            "BEGIN { f = \"sys\" \"tem\"; @f(\"id\") }",
+            "{print $1 / 2 > \"f\"}",
+            "BEGIN{s=\"/inet/tcp/0/h/1\"; print 1 |& s}",
+            "{x = y++ / 2; print | \"sh\" /1}",
         ] {
             assert!(reads_only(program).is_err(), "{program}");
         }

@@ -13,9 +13,17 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     while let Some(arg) = args.get(at) {
         let text = match &arg.value {
             Value::Known(text) => text.as_ref(),
-            Value::Unknown(unknown) if !unknown.splits && unknown.prefix.contains('=') && !unknown.prefix.starts_with('-') => &unknown.prefix,
+            Value::Unknown(unknown)
+                if !unknown.splits && unknown.prefix.contains('=') && !unknown.prefix.starts_with('-') =>
+            {
+                &unknown.prefix
+            }
             Value::Unknown(_) => {
-                report.write(Risk::MediumWrite, &arg.raw, "which program this is depends on a variable or a pattern");
+                report.write(
+                    Risk::MediumWrite,
+                    &arg.raw,
+                    "which program this is depends on a variable or a pattern",
+                );
                 return;
             }
         };
@@ -26,7 +34,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 "-u" | "--unset" => at += 1,
                 "--help" | "--version" => return,
                 _ if text.starts_with("-u") || text.starts_with("--unset=") => {}
-                _ => report.write(Risk::MediumWrite, text, "is a flag of env that can run or change something"),
+                _ => report.write(
+                    Risk::MediumWrite,
+                    text,
+                    "is a flag of env that can run or change something",
+                ),
             }
         } else if flags && text == "-" {
             // The same as `-i`.

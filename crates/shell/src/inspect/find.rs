@@ -8,17 +8,93 @@ use crate::word::{Arg, Unknown, Value};
 use std::borrow::Cow;
 
 const ALONE: &[&str] = &[
-    "-print", "-print0", "-ls", "-prune", "-quit", "-depth", "-d", "-mount", "-xdev", "-noleaf", "-daystart", "-follow",
-    "-ignore_readdir_race", "-noignore_readdir_race", "-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup",
-    "-true", "-false", "-warn", "-nowarn", "-not", "-a", "-o", "-and", "-or", "!", "(", ")", ",", "-help", "--help", "-version",
-    "--version", "-H", "-L", "-P", "-X", "-x",
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-depth",
+    "-d",
+    "-mount",
+    "-xdev",
+    "-noleaf",
+    "-daystart",
+    "-follow",
+    "-ignore_readdir_race",
+    "-noignore_readdir_race",
+    "-empty",
+    "-executable",
+    "-readable",
+    "-writable",
+    "-nouser",
+    "-nogroup",
+    "-true",
+    "-false",
+    "-warn",
+    "-nowarn",
+    "-not",
+    "-a",
+    "-o",
+    "-and",
+    "-or",
+    "!",
+    "(",
+    ")",
+    ",",
+    "-help",
+    "--help",
+    "-version",
+    "--version",
+    "-H",
+    "-L",
+    "-P",
+    "-X",
+    "-x",
 ];
 
 const WITH_VALUE: &[&str] = &[
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
-    "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm",
-    "-links", "-inum", "-samefile", "-fstype", "-maxdepth", "-mindepth", "-lname", "-ilname", "-used", "-context", "-printf", "-D",
-    "-Btime", "-Bmin", "-flags", "-E",
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-atime",
+    "-ctime",
+    "-mmin",
+    "-amin",
+    "-cmin",
+    "-newer",
+    "-anewer",
+    "-cnewer",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-perm",
+    "-links",
+    "-inum",
+    "-samefile",
+    "-fstype",
+    "-maxdepth",
+    "-mindepth",
+    "-lname",
+    "-ilname",
+    "-used",
+    "-context",
+    "-printf",
+    "-D",
+    "-Btime",
+    "-Bmin",
+    "-flags",
+    "-E",
 ];
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
@@ -48,7 +124,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         }
         if WITH_VALUE.contains(&text) || (text.starts_with("-newer") && text.len() == 8) {
             if args.get(at).is_some_and(Arg::splits) {
-                report.write(Risk::HighWrite, &args[at].raw, "could turn into an action of find");
+                report.write(
+                    Risk::HighWrite,
+                    &args[at].raw,
+                    "could turn into an action of find",
+                );
             }
             at += 1;
             continue;
@@ -67,7 +147,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 at += 1;
             }
             "-delete" => report.write(Risk::HighWrite, text, "deletes what it finds"),
-            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => report.write(Risk::HighWrite, text, "writes into a file"),
+            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
+                report.write(Risk::HighWrite, text, "writes into a file")
+            }
             _ => report.write(Risk::MediumWrite, text, "is not known to find's reading"),
         }
     }
@@ -85,15 +167,29 @@ fn run(args: &[Arg<'_>], at: usize, starts: &[&Arg<'_>], context: Context<'_>, r
         report.write(Risk::MediumWrite, "-exec", "has no end");
         return args.len();
     };
-    let below = starts.first().and_then(|start| start.text()).filter(|_| starts.len() == 1).unwrap_or(".");
-    let below = if starts.iter().all(|start| start.text().is_some()) { below } else { "" };
+    let below = starts
+        .first()
+        .and_then(|start| start.text())
+        .filter(|_| starts.len() == 1)
+        .unwrap_or(".");
+    let below = if starts.iter().all(|start| start.text().is_some()) {
+        below
+    } else {
+        ""
+    };
     let mut command = Vec::with_capacity(end - at);
     for arg in &args[at..end] {
         match arg.text() {
             Some("{}") => command.push(Arg::path_below("{}", below)),
             Some(text) if text.contains("{}") => {
                 let prefix = text.split("{}").next().unwrap_or("").to_owned();
-                command.push(Arg { raw: Cow::Borrowed(text), value: Value::Unknown(Unknown { prefix, ..Unknown::default() }) });
+                command.push(Arg {
+                    raw: Cow::Borrowed(text),
+                    value: Value::Unknown(Unknown {
+                        prefix,
+                        ..Unknown::default()
+                    }),
+                });
             }
             _ => command.push(arg.clone()),
         }

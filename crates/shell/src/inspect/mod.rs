@@ -50,7 +50,11 @@ pub(crate) fn knows(name: &str) -> bool {
 pub(crate) fn run(name: &str, node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     match INSPECTORS.iter().find(|(known, _)| *known == name) {
         Some((_, judge)) => judge(node, args, context, report),
-        None => report.write(Risk::MediumWrite, name, "is not a program that is known to read only"),
+        None => report.write(
+            Risk::MediumWrite,
+            name,
+            "is not a program that is known to read only",
+        ),
     }
 }
 

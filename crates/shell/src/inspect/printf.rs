@@ -13,8 +13,16 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
     };
     match format.map(Arg::text) {
         None => {}
-        Some(None) => report.write(Risk::MediumWrite, "printf", "its format depends on a variable or a pattern, and could assign"),
-        Some(Some(text)) if text.len() > 1 && text.starts_with('-') && format.is_some_and(|f| std::ptr::eq(f, &raw const args[1])) => {
+        Some(None) => report.write(
+            Risk::MediumWrite,
+            "printf",
+            "its format depends on a variable or a pattern, and could assign",
+        ),
+        Some(Some(text))
+            if text.len() > 1
+                && text.starts_with('-')
+                && format.is_some_and(|f| std::ptr::eq(f, &raw const args[1])) =>
+        {
             if !matches!(text, "--help" | "--version") {
                 report.write(Risk::MediumWrite, text, "is a flag of printf, which can assign");
             }
@@ -34,7 +42,8 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
 fn assigns(format: &str) -> bool {
     let mut rest = format;
     while let Some((_, after)) = rest.split_once('%') {
-        let conversion = after.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #0'.*hlLqjzt".contains(c));
+        let conversion =
+            after.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #0'.*hlLqjzt".contains(c));
         if conversion.starts_with('n') {
             return true;
         }

@@ -11,10 +11,17 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         match arg.text() {
             None => report.secret(&arg.raw, "could print the environments of processes"),
             // BSD options come without a dash: the letter `e` among them asks for environments.
-            Some(text) if !after_format && !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphabetic()) && text.contains('e') => {
+            Some(text)
+                if !after_format
+                    && !text.is_empty()
+                    && text.bytes().all(|b| b.is_ascii_alphabetic())
+                    && text.contains('e') =>
+            {
                 report.secret(text, "prints the environments of processes");
             }
-            Some(text) if text.contains("environ") => report.secret(text, "prints the environments of processes"),
+            Some(text) if text.contains("environ") => {
+                report.secret(text, "prints the environments of processes")
+            }
             Some(_) => {}
         }
     }

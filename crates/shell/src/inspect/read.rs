@@ -8,7 +8,10 @@ use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
-    let Some(words) = super::texts(args, report) else { return };
+    context.course.forget_variables();
+    let Some(words) = super::texts(args, report) else {
+        return;
+    };
     let mut words = words.into_iter();
     let mut bounded = context.fed();
     while let Some(word) = words.next() {

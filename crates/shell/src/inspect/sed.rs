@@ -29,7 +29,8 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         }
         match text {
             "--" => flags = false,
-            "--quiet" | "--silent" | "--regexp-extended" | "--separate" | "--unbuffered" | "--null-data" | "--posix" | "--sandbox" | "--debug" => {}
+            "--quiet" | "--silent" | "--regexp-extended" | "--separate" | "--unbuffered" | "--null-data"
+            | "--posix" | "--sandbox" | "--debug" => {}
             "--help" | "--version" => return,
             "--expression" => {
                 scripts.extend(args.get(at));
@@ -44,7 +45,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 // Stands for the script, which is judged.
                 scripts.push(&EMPTY);
             }
-            _ if text.starts_with("--") => report.write(Risk::MediumWrite, text, "is a flag of sed that writes or loads a script"),
+            _ if text.starts_with("--") => report.write(
+                Risk::MediumWrite,
+                text,
+                "is a flag of sed that writes or loads a script",
+            ),
             _ => {
                 for (index, letter) in text.char_indices().skip(1) {
                     match letter {
@@ -72,7 +77,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                             break;
                         }
                         _ => {
-                            report.write(Risk::MediumWrite, text, "is a flag of sed that writes or loads a script");
+                            report.write(
+                                Risk::MediumWrite,
+                                text,
+                                "is a flag of sed that writes or loads a script",
+                            );
                             break;
                         }
                     }
@@ -90,7 +99,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                     report.write(Risk::MediumWrite, text, why);
                 }
             }
-            None => report.write(Risk::HighWrite, &script.raw, "is a script that depends on a variable or a pattern"),
+            None => report.write(
+                Risk::HighWrite,
+                &script.raw,
+                "is a script that depends on a variable or a pattern",
+            ),
         }
     }
     for file in &files {
@@ -102,7 +115,10 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     report.condition("sed", "its script only reads");
 }
 
-const EMPTY: Arg<'static> = Arg { raw: std::borrow::Cow::Borrowed(""), value: crate::word::Value::Known(std::borrow::Cow::Borrowed("")) };
+const EMPTY: Arg<'static> = Arg {
+    raw: std::borrow::Cow::Borrowed(""),
+    value: crate::word::Value::Known(std::borrow::Cow::Borrowed("")),
+};
 
 /// Walks the commands of a sed script.
 fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result<(), &'static str> {
@@ -110,7 +126,9 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
     let mut at = 0;
     loop {
         skip(&chars, &mut at, |c| c.is_whitespace() || c == ';');
-        let Some(&start) = chars.get(at) else { return Ok(()) };
+        let Some(&start) = chars.get(at) else {
+            return Ok(());
+        };
         if start == '#' {
             skip(&chars, &mut at, |c| c != '\n');
             continue;
@@ -126,10 +144,13 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
             address(&chars, &mut at)?;
         }
         skip(&chars, &mut at, |c| c == ' ' || c == '\t' || c == '!');
-        let Some(&command) = chars.get(at) else { return Err("ends where a command was expected") };
+        let Some(&command) = chars.get(at) else {
+            return Err("ends where a command was expected");
+        };
         at += 1;
         match command {
-            '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {}
+            '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
+            }
             'q' | 'Q' | 'l' | 'L' => skip(&chars, &mut at, |c| c == ' ' || c.is_ascii_digit()),
             'b' | 't' | 'T' | ':' => skip(&chars, &mut at, |c| c != ';' && c != '\n' && c != '}'),
             'a' | 'i' | 'c' => skip(&chars, &mut at, |c| c != '\n'),
@@ -137,10 +158,18 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
                 let start = at;
                 skip(&chars, &mut at, |c| c != '\n');
                 let path: String = chars[start..at].iter().collect();
-                argv::file(&Arg::known(path.trim().to_owned()), path.trim(), context, report, false);
+                argv::file(
+                    &Arg::known(path.trim().to_owned()),
+                    path.trim(),
+                    context,
+                    report,
+                    false,
+                );
             }
             's' => {
-                let Some(&delimiter) = chars.get(at) else { return Err("has a substitution without an end") };
+                let Some(&delimiter) = chars.get(at) else {
+                    return Err("has a substitution without an end");
+                };
                 at += 1;
                 delimited(&chars, &mut at, delimiter)?;
                 delimited(&chars, &mut at, delimiter)?;
@@ -155,7 +184,9 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
                 }
             }
             'y' => {
-                let Some(&delimiter) = chars.get(at) else { return Err("has a translation without an end") };
+                let Some(&delimiter) = chars.get(at) else {
+                    return Err("has a translation without an end");
+                };
                 at += 1;
                 delimited(&chars, &mut at, delimiter)?;
                 delimited(&chars, &mut at, delimiter)?;
@@ -190,7 +221,9 @@ fn address(chars: &[char], at: &mut usize) -> Result<(), &'static str> {
         }
         Some('\\') => {
             *at += 1;
-            let Some(&delimiter) = chars.get(*at) else { return Err("has an address without an end") };
+            let Some(&delimiter) = chars.get(*at) else {
+                return Err("has an address without an end");
+            };
             *at += 1;
             delimited(chars, at, delimiter)?;
             skip(chars, at, |c| c == 'I' || c == 'M');
@@ -231,22 +264,59 @@ mod tests {
     use crate::argv::{Course, Feed};
 
     fn context(course: &Course) -> Context<'_> {
-        Context { depth: 0, feed: Feed::Inherited, course }
+        Context {
+            depth: 0,
+            feed: Feed::Inherited,
+            course,
+        }
     }
 
     #[test]
     fn scripts_that_only_read() {
         for script in [
-            "s/a/b/g", "1,10p", "/start/,/end/p", "$d", "s|/usr|/opt|", "/^#/d;/^$/d", "5q", "s/a/b/;s/c/d/2p", "1~2d", "/x/{s/a/b/;p}", "/foo/I,+3p", "y/abc/xyz/", "n;d", "$!N;P;D", ":a;N;$!ba;s/\\n/ /g",
+            "s/a/b/g",
+            "1,10p",
+            "/start/,/end/p",
+            "$d",
+            "s|/usr|/opt|",
+            "/^#/d;/^$/d",
+            "5q",
+            "s/a/b/;s/c/d/2p",
+            "1~2d",
+            "/x/{s/a/b/;p}",
+            "/foo/I,+3p",
+            "y/abc/xyz/",
+            "n;d",
+            "$!N;P;D",
+            ":a;N;$!ba;s/\\n/ /g",
         ] {
-            assert_eq!(reads_only(script, context(&Course::default()), &mut Report::new()), Ok(()), "{script}");
+            assert_eq!(
+                reads_only(script, context(&Course::default()), &mut Report::new()),
+                Ok(()),
+                "{script}"
+            );
         }
     }
 
     #[test]
     fn scripts_that_write_or_run() {
-        for script in ["w /tmp/x", "s/a/b/w /tmp/x", "s/a/id/e", "1e id", "e", "p;w x", "s/a/b/gw x", "/x/W y", "1{w x\n}", "s/[/]/w x/e", "s/a/b/ge"] {
-            assert!(reads_only(script, context(&Course::default()), &mut Report::new()).is_err(), "{script}");
+        for script in [
+            "w /tmp/x",
+            "s/a/b/w /tmp/x",
+            "s/a/id/e",
+            "1e id",
+            "e",
+            "p;w x",
+            "s/a/b/gw x",
+            "/x/W y",
+            "1{w x\n}",
+            "s/[/]/w x/e",
+            "s/a/b/ge",
+        ] {
+            assert!(
+                reads_only(script, context(&Course::default()), &mut Report::new()).is_err(),
+                "{script}"
+            );
         }
     }
 }

@@ -9,7 +9,10 @@ use crate::word::Arg;
 
 pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     // Other shells read the same text differently: a lone `<file` runs a pager in zsh.
-    let name = args.first().and_then(Arg::text).map_or("", |name| name.rsplit('/').next().unwrap_or(name));
+    let name = args
+        .first()
+        .and_then(Arg::text)
+        .map_or("", |name| name.rsplit('/').next().unwrap_or(name));
     if !matches!(name, "sh" | "bash" | "dash" | "ash") {
         report.write(Risk::HighWrite, name, "is a shell whose language is not analysed");
     }
@@ -17,7 +20,11 @@ pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report:
     let mut command = false;
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.text() else {
-            report.write(Risk::HighWrite, &arg.raw, "what the shell runs depends on a variable or a pattern");
+            report.write(
+                Risk::HighWrite,
+                &arg.raw,
+                "what the shell runs depends on a variable or a pattern",
+            );
             return;
         };
         match text {
@@ -25,12 +32,19 @@ pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report:
             "--version" | "--help" if args.len() == 2 => return,
             "-o" => {
                 at += 1;
-                if !args.get(at).and_then(Arg::text).is_some_and(|option| matches!(option, "pipefail" | "errexit" | "nounset")) {
+                if !args
+                    .get(at)
+                    .and_then(Arg::text)
+                    .is_some_and(|option| matches!(option, "pipefail" | "errexit" | "nounset"))
+                {
                     report.write(Risk::HighWrite, text, "is an option that can change what runs");
                 }
             }
             _ if text.len() > 1 && text.starts_with('-') && !text.starts_with("--") => {
-                if !text[1..].chars().all(|c| matches!(c, 'c' | 'e' | 'u' | 'l' | 'f')) {
+                if !text[1..]
+                    .chars()
+                    .all(|c| matches!(c, 'c' | 'e' | 'u' | 'l' | 'f'))
+                {
                     report.write(Risk::HighWrite, text, "is an option that can change what runs");
                 }
                 command |= text.contains('c');
@@ -40,9 +54,17 @@ pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report:
         at += 1;
     }
     if !command {
-        report.write(Risk::HighWrite, &node.name, "runs a script that is not part of the command");
+        report.write(
+            Risk::HighWrite,
+            &node.name,
+            "runs a script that is not part of the command",
+        );
         if args.get(at).is_none() && !context.fed() {
-            report.endless(Category::InteractiveRepl, &node.name, "waits for commands on its input");
+            report.endless(
+                Category::InteractiveRepl,
+                &node.name,
+                "waits for commands on its input",
+            );
         }
         return;
     }

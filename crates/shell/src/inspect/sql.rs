@@ -13,48 +13,308 @@ use crate::word::Arg;
 
 /// Functions without side effects. One that is not here could do anything.
 const FUNCTIONS: &[&str] = &[
-    "abs", "acos", "age", "array_agg", "array_length", "array_to_string", "ascii", "asin", "atan", "avg", "bit_length", "btrim", "cardinality",
-    "cast", "ceil", "ceiling", "changes", "char_length", "character_length", "chr", "coalesce", "col_description", "concat", "concat_ws",
-    "connection_id", "convert_tz", "cos", "count", "cume_dist", "curdate", "current_catalog", "current_database", "current_date", "current_role",
-    "current_schema", "current_schemas", "current_setting", "current_time", "current_timestamp", "current_user", "curtime", "database", "date",
-    "date_add", "date_format", "date_part", "date_sub", "date_trunc", "datediff", "datetime", "day", "dayname", "dayofmonth", "dayofweek",
-    "dayofyear", "degrees", "dense_rank", "every", "exp", "extract", "first_value", "floor", "format", "format_bytes", "format_type",
-    "found_rows", "from_unixtime", "generate_series", "greatest", "group_concat", "hex", "hour", "if", "ifnull", "iif", "inet_client_addr",
-    "inet_server_addr", "inet_server_port", "initcap", "instr", "isnull", "json_agg", "json_array", "json_build_object", "json_extract",
-    "json_object", "json_object_agg", "json_unquote", "jsonb_agg", "jsonb_pretty", "julianday", "justify_hours", "lag", "last_value", "lcase",
-    "lead", "least", "left", "length", "ln", "locate", "log", "log10", "lower", "lpad", "ltrim", "make_interval", "max", "md5", "mid", "min",
-    "minute", "mod", "month", "monthname", "now", "ntile", "nullif", "nvl", "obj_description", "octet_length", "percent_rank", "percentile_cont",
-    "percentile_disc", "pg_backend_pid", "pg_blocking_pids", "pg_char_to_encoding", "pg_collation_for", "pg_column_size",
-    "pg_conf_load_time", "pg_current_wal_lsn", "pg_database_size", "pg_encoding_to_char", "pg_get_constraintdef", "pg_get_expr",
-    "pg_get_functiondef", "pg_get_indexdef", "pg_get_userbyid", "pg_get_viewdef", "pg_indexes_size", "pg_is_in_backup", "pg_is_in_recovery",
-    "pg_is_wal_replay_paused", "pg_last_wal_receive_lsn", "pg_last_wal_replay_lsn", "pg_last_xact_replay_timestamp", "pg_lsn",
-    "pg_postmaster_start_time", "pg_relation_filepath", "pg_relation_size", "pg_size_bytes", "pg_size_pretty", "pg_stat_get_activity",
-    "pg_table_is_visible", "pg_table_size", "pg_tablespace_location", "pg_tablespace_size", "pg_total_relation_size", "pg_typeof",
-    "pg_wal_lsn_diff", "pg_walfile_name", "pi", "position", "pow", "power", "quarter", "quote", "radians", "random", "rank", "regexp_count",
-    "regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_table", "repeat", "replace", "reverse", "right", "round", "row_count",
-    "row_number", "row_to_json", "rpad", "rtrim", "schema", "second", "session_user", "shobj_description", "sign", "sin", "split_part",
-    "sqlite_version", "sqrt", "stddev", "str_to_date", "strftime", "string_agg", "string_to_array", "strpos", "substr", "substring",
-    "substring_index", "sum", "sysdate", "tan", "time", "timediff", "timestampdiff", "to_char", "to_date", "to_json", "to_jsonb", "to_number",
-    "to_regclass", "to_timestamp", "total", "total_changes", "translate", "trim", "trunc", "truncate", "txid_current_snapshot", "typeof", "ucase",
-    "unhex", "unix_timestamp", "unnest", "upper", "user", "utc_date", "utc_time", "utc_timestamp", "uuid", "variance", "version", "week",
-    "weekday", "year", "years", "has_table_privilege", "has_schema_privilege", "has_database_privilege", "pg_stat_file_size", "values",
+    "abs",
+    "acos",
+    "age",
+    "array_agg",
+    "array_length",
+    "array_to_string",
+    "ascii",
+    "asin",
+    "atan",
+    "avg",
+    "bit_length",
+    "btrim",
+    "cardinality",
+    "cast",
+    "ceil",
+    "ceiling",
+    "changes",
+    "char_length",
+    "character_length",
+    "chr",
+    "coalesce",
+    "col_description",
+    "concat",
+    "concat_ws",
+    "connection_id",
+    "convert_tz",
+    "cos",
+    "count",
+    "cume_dist",
+    "curdate",
+    "current_catalog",
+    "current_database",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_schemas",
+    "current_setting",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "curtime",
+    "database",
+    "date",
+    "date_add",
+    "date_format",
+    "date_part",
+    "date_sub",
+    "date_trunc",
+    "datediff",
+    "datetime",
+    "day",
+    "dayname",
+    "dayofmonth",
+    "dayofweek",
+    "dayofyear",
+    "degrees",
+    "dense_rank",
+    "every",
+    "exp",
+    "extract",
+    "first_value",
+    "floor",
+    "format",
+    "format_bytes",
+    "format_type",
+    "found_rows",
+    "from_unixtime",
+    "generate_series",
+    "greatest",
+    "group_concat",
+    "hex",
+    "hour",
+    "if",
+    "ifnull",
+    "iif",
+    "inet_client_addr",
+    "inet_server_addr",
+    "inet_server_port",
+    "initcap",
+    "instr",
+    "isnull",
+    "json_agg",
+    "json_array",
+    "json_build_object",
+    "json_extract",
+    "json_object",
+    "json_object_agg",
+    "json_unquote",
+    "jsonb_agg",
+    "jsonb_pretty",
+    "julianday",
+    "justify_hours",
+    "lag",
+    "last_value",
+    "lcase",
+    "lead",
+    "least",
+    "left",
+    "length",
+    "ln",
+    "locate",
+    "log",
+    "log10",
+    "lower",
+    "lpad",
+    "ltrim",
+    "make_interval",
+    "max",
+    "md5",
+    "mid",
+    "min",
+    "minute",
+    "mod",
+    "month",
+    "monthname",
+    "now",
+    "ntile",
+    "nullif",
+    "nvl",
+    "obj_description",
+    "octet_length",
+    "percent_rank",
+    "percentile_cont",
+    "percentile_disc",
+    "pg_backend_pid",
+    "pg_blocking_pids",
+    "pg_char_to_encoding",
+    "pg_collation_for",
+    "pg_column_size",
+    "pg_conf_load_time",
+    "pg_current_wal_lsn",
+    "pg_database_size",
+    "pg_encoding_to_char",
+    "pg_get_constraintdef",
+    "pg_get_expr",
+    "pg_get_functiondef",
+    "pg_get_indexdef",
+    "pg_get_userbyid",
+    "pg_get_viewdef",
+    "pg_indexes_size",
+    "pg_is_in_backup",
+    "pg_is_in_recovery",
+    "pg_is_wal_replay_paused",
+    "pg_last_wal_receive_lsn",
+    "pg_last_wal_replay_lsn",
+    "pg_last_xact_replay_timestamp",
+    "pg_lsn",
+    "pg_postmaster_start_time",
+    "pg_relation_filepath",
+    "pg_relation_size",
+    "pg_size_bytes",
+    "pg_size_pretty",
+    "pg_stat_get_activity",
+    "pg_table_is_visible",
+    "pg_table_size",
+    "pg_tablespace_location",
+    "pg_tablespace_size",
+    "pg_total_relation_size",
+    "pg_typeof",
+    "pg_wal_lsn_diff",
+    "pg_walfile_name",
+    "pi",
+    "position",
+    "pow",
+    "power",
+    "quarter",
+    "quote",
+    "radians",
+    "random",
+    "rank",
+    "regexp_count",
+    "regexp_match",
+    "regexp_matches",
+    "regexp_replace",
+    "regexp_split_to_table",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "round",
+    "row_count",
+    "row_number",
+    "row_to_json",
+    "rpad",
+    "rtrim",
+    "schema",
+    "second",
+    "session_user",
+    "shobj_description",
+    "sign",
+    "sin",
+    "split_part",
+    "sqlite_version",
+    "sqrt",
+    "stddev",
+    "str_to_date",
+    "strftime",
+    "string_agg",
+    "string_to_array",
+    "strpos",
+    "substr",
+    "substring",
+    "substring_index",
+    "sum",
+    "sysdate",
+    "tan",
+    "time",
+    "timediff",
+    "timestampdiff",
+    "to_char",
+    "to_date",
+    "to_json",
+    "to_jsonb",
+    "to_number",
+    "to_regclass",
+    "to_timestamp",
+    "total",
+    "total_changes",
+    "translate",
+    "trim",
+    "trunc",
+    "truncate",
+    "txid_current_snapshot",
+    "typeof",
+    "ucase",
+    "unhex",
+    "unix_timestamp",
+    "unnest",
+    "upper",
+    "user",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+    "uuid",
+    "variance",
+    "version",
+    "week",
+    "weekday",
+    "year",
+    "years",
+    "has_table_privilege",
+    "has_schema_privilege",
+    "has_database_privilege",
+    "pg_stat_file_size",
+    "values",
 ];
 
 /// Tables that hold password hashes or keys.
-const SECRETS: &[&str] = &["pg_shadow", "pg_authid", "pg_user_mapping", "pg_user_mappings", "mysql.user", "user_privileges", "secrets", "credentials", "passwords"];
+const SECRETS: &[&str] = &[
+    "pg_shadow",
+    "pg_authid",
+    "pg_user_mapping",
+    "pg_user_mappings",
+    "mysql.user",
+    "user_privileges",
+    "secrets",
+    "credentials",
+    "passwords",
+];
 
 /// Read-only pragmas of `SQLite`, when they are given no value.
 const PRAGMAS: &[&str] = &[
-    "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list", "database_list", "collation_list",
-    "function_list", "module_list", "pragma_list", "compile_options", "page_count", "page_size", "freelist_count", "journal_mode",
-    "user_version", "schema_version", "application_id", "encoding", "integrity_check", "quick_check", "foreign_key_check", "cache_size",
-    "synchronous", "auto_vacuum", "wal_autocheckpoint", "data_version", "max_page_count",
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "foreign_key_list",
+    "database_list",
+    "collation_list",
+    "function_list",
+    "module_list",
+    "pragma_list",
+    "compile_options",
+    "page_count",
+    "page_size",
+    "freelist_count",
+    "journal_mode",
+    "user_version",
+    "schema_version",
+    "application_id",
+    "encoding",
+    "integrity_check",
+    "quick_check",
+    "foreign_key_check",
+    "cache_size",
+    "synchronous",
+    "auto_vacuum",
+    "wal_autocheckpoint",
+    "data_version",
+    "max_page_count",
 ];
 
 /// Judges SQL that is an argument of a client.
 pub(crate) fn judge(arg: &Arg<'_>, node: &Node, part: &str, report: &mut Report) {
     let Some(text) = arg.text() else {
-        report.write(Risk::MediumWrite, part, "is SQL that depends on a variable or a pattern");
+        report.write(
+            Risk::MediumWrite,
+            part,
+            "is SQL that depends on a variable or a pattern",
+        );
         return;
     };
     match reads_only(text, &node.name) {
@@ -76,7 +336,11 @@ struct Reading {
 fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
     let mysql = client.contains("mysql") || client.contains("maria");
     // The client's vertical output, as a terminator.
-    let text = if mysql { text.trim_end().strip_suffix("\\G").unwrap_or(text) } else { text };
+    let text = if mysql {
+        text.trim_end().strip_suffix("\\G").unwrap_or(text)
+    } else {
+        text
+    };
     let trimmed = text.trim();
     if let Some(meta) = trimmed.strip_prefix('\\') {
         return psql_meta(meta).map(|()| Reading { secret: false });
@@ -107,7 +371,19 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
     }
     if mysql && let Some(word) = trimmed.split_whitespace().next() {
         // Words of the client itself, which it obeys without a semicolon.
-        if matches!(word.to_ascii_lowercase().as_str(), "system" | "source" | "tee" | "pager" | "edit" | "delimiter" | "prompt" | "connect" | "notee" | "rehash") {
+        if matches!(
+            word.to_ascii_lowercase().as_str(),
+            "system"
+                | "source"
+                | "tee"
+                | "pager"
+                | "edit"
+                | "delimiter"
+                | "prompt"
+                | "connect"
+                | "notee"
+                | "rehash"
+        ) {
             return Err("is a command of the client".to_owned());
         }
     }
@@ -139,7 +415,9 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
 fn statement_reads(statement: &Statement) -> Result<bool, String> {
     match statement {
         Statement::Query(_) => {}
-        Statement::Explain { analyze, statement, .. } => {
+        Statement::Explain {
+            analyze, statement, ..
+        } => {
             // EXPLAIN ANALYZE runs the statement.
             let _ = analyze;
             return statement_reads(statement);
@@ -161,7 +439,10 @@ fn statement_reads(statement: &Statement) -> Result<bool, String> {
         | Statement::ShowCatalogs { .. } => return Ok(false),
         _ => return Err("is a statement that can change something".to_owned()),
     }
-    let mut look = Look { why: None, secret: false };
+    let mut look = Look {
+        why: None,
+        secret: false,
+    };
     let _ = statement.visit(&mut look);
     match look.why {
         Some(why) => Err(why),
@@ -186,7 +467,9 @@ impl Look {
         if FUNCTIONS.contains(&short) {
             ControlFlow::Continue(())
         } else {
-            self.refuse(format!("calls {full}, which is not known to be free of side effects"))
+            self.refuse(format!(
+                "calls {full}, which is not known to be free of side effects"
+            ))
         }
     }
 
@@ -216,7 +499,11 @@ impl Visitor for Look {
         if !query.locks.is_empty() {
             return self.refuse("locks rows");
         }
-        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() || !query.pipe_operators.is_empty() {
+        if query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some()
+            || !query.pipe_operators.is_empty()
+        {
             return self.refuse("has a clause that is not understood");
         }
         self.set_expr(&query.body)
@@ -231,10 +518,14 @@ impl Visitor for Look {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
-            TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } => self.function(name),
-            TableFactor::Table { .. } | TableFactor::Derived { .. } | TableFactor::NestedJoin { .. } | TableFactor::UNNEST { .. } => {
-                ControlFlow::Continue(())
+            TableFactor::Table {
+                name, args: Some(_), ..
             }
+            | TableFactor::Function { name, .. } => self.function(name),
+            TableFactor::Table { .. }
+            | TableFactor::Derived { .. }
+            | TableFactor::NestedJoin { .. }
+            | TableFactor::UNNEST { .. } => ControlFlow::Continue(()),
             _ => self.refuse("reads from something that is not understood"),
         }
     }
@@ -243,7 +534,14 @@ impl Visitor for Look {
         match expr {
             Expr::Function(function) => self.function(&function.name),
             // `@x := 1` assigns.
-            Expr::BinaryOp { op, .. } if matches!(op, sqlparser::ast::BinaryOperator::Assignment | sqlparser::ast::BinaryOperator::Custom(_) | sqlparser::ast::BinaryOperator::PGCustomBinaryOperator(_)) => {
+            Expr::BinaryOp { op, .. }
+                if matches!(
+                    op,
+                    sqlparser::ast::BinaryOperator::Assignment
+                        | sqlparser::ast::BinaryOperator::Custom(_)
+                        | sqlparser::ast::BinaryOperator::PGCustomBinaryOperator(_)
+                ) =>
+            {
                 self.refuse("uses an operator that is not understood")
             }
             _ => ControlFlow::Continue(()),
@@ -256,16 +554,39 @@ fn psql_meta(meta: &str) -> Result<(), String> {
     let mut words = meta.split_whitespace();
     let command = words.next().unwrap_or("").trim_end_matches('+');
     let lists = matches!(command, "l" | "list" | "conninfo" | "encoding" | "z")
-        || command.strip_prefix('d').is_some_and(|rest| rest.len() <= 3 && rest.bytes().all(|b| b.is_ascii_alphabetic()));
-    let plain = words.all(|word| word.chars().all(|c| c.is_ascii_alphanumeric() || "_.*?".contains(c)));
-    if lists && plain { Ok(()) } else { Err("is a command of the client that can run or write something".to_owned()) }
+        || command
+            .strip_prefix('d')
+            .is_some_and(|rest| rest.len() <= 3 && rest.bytes().all(|b| b.is_ascii_alphabetic()));
+    let plain = words.all(|word| {
+        word.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.*?".contains(c))
+    });
+    if lists && plain {
+        Ok(())
+    } else {
+        Err("is a command of the client that can run or write something".to_owned())
+    }
 }
 
 fn sqlite_meta(meta: &str) -> Result<(), String> {
     let mut words = meta.split_whitespace();
     let command = words.next().unwrap_or("");
-    let lists = matches!(command, "tables" | "schema" | "indexes" | "indices" | "databases" | "dbinfo" | "fullschema" | "show" | "version");
-    let plain = words.all(|word| word.chars().all(|c| c.is_ascii_alphanumeric() || "_.%".contains(c)));
+    let lists = matches!(
+        command,
+        "tables"
+            | "schema"
+            | "indexes"
+            | "indices"
+            | "databases"
+            | "dbinfo"
+            | "fullschema"
+            | "show"
+            | "version"
+    );
+    let plain = words.all(|word| {
+        word.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.%".contains(c))
+    });
     if lists && plain && !meta.contains('\n') {
         Ok(())
     } else {
@@ -279,10 +600,22 @@ fn pragma_reads(pragma: &str) -> Result<(), String> {
         Some((name, rest)) => (name.trim(), Some(rest.trim_end_matches(')').trim())),
         None => (pragma, None),
     };
-    let plain = argument.is_none_or(|argument| argument.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\''));
+    let plain = argument.is_none_or(|argument| {
+        argument
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\'')
+    });
     let about_a_table = matches!(
         name,
-        "table_info" | "table_xinfo" | "index_list" | "index_info" | "index_xinfo" | "foreign_key_list" | "integrity_check" | "quick_check" | "foreign_key_check"
+        "table_info"
+            | "table_xinfo"
+            | "index_list"
+            | "index_info"
+            | "index_xinfo"
+            | "foreign_key_list"
+            | "integrity_check"
+            | "quick_check"
+            | "foreign_key_check"
     );
     if PRAGMAS.contains(&name) && plain && (argument.is_none() || about_a_table) {
         Ok(())
@@ -299,7 +632,10 @@ mod tests {
     fn queries_read() {
         for (client, sql) in [
             ("psql", "SELECT 1"),
-            ("psql", "select count(*) from pg_stat_activity where state = 'active'"),
+            (
+                "psql",
+                "select count(*) from pg_stat_activity where state = 'active'",
+            ),
             ("psql", "SELECT pg_size_pretty(pg_database_size('app'))"),
             ("psql", "EXPLAIN ANALYZE SELECT * FROM t WHERE a > 3"),
             ("psql", "WITH x AS (SELECT 1 AS a) SELECT a FROM x"),
@@ -310,7 +646,10 @@ mod tests {
             ("mysql", "SHOW DATABASES"),
             ("mysql", "SHOW TABLES"),
             ("mysql", "SELECT VERSION()"),
-            ("mysql", "SELECT * FROM information_schema.processlist LIMIT 5; SELECT 2"),
+            (
+                "mysql",
+                "SELECT * FROM information_schema.processlist LIMIT 5; SELECT 2",
+            ),
             ("mysql", "SHOW STATUS LIKE 'Threads%'"),
             ("sqlite3", "SELECT name FROM sqlite_master WHERE type='table'"),
             ("sqlite3", ".tables"),
@@ -318,7 +657,11 @@ mod tests {
             ("sqlite3", "PRAGMA table_info(users)"),
             ("sqlite3", "PRAGMA integrity_check;"),
         ] {
-            assert!(reads_only(sql, client).is_ok(), "{client}: {sql}: {:?}", reads_only(sql, client));
+            assert!(
+                reads_only(sql, client).is_ok(),
+                "{client}: {sql}: {:?}",
+                reads_only(sql, client)
+            );
         }
     }
 

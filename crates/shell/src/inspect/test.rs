@@ -9,11 +9,13 @@ use crate::word::Arg;
 /// Operators with one operand whose operand is only looked at, never evaluated. Not `-v` and `-R`: a subscript in the
 /// name behind them is evaluated and can run a command.
 const UNARY: &[&str] = &[
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-G", "-L", "-N", "-O", "-S", "-n", "-z", "-o",
+    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-G",
+    "-L", "-N", "-O", "-S", "-n", "-z", "-o",
 ];
 
-const BINARY: &[&str] =
-    &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+const BINARY: &[&str] = &[
+    "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef",
+];
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, report: &mut Report) {
     let mut operands: Vec<&Arg<'_>> = args[1..].iter().collect();
@@ -22,8 +24,14 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
     }
     for arg in &operands {
         match arg.text() {
-            Some(text @ ("-v" | "-R")) => report.write(Risk::MediumWrite, text, "a subscript behind it is evaluated and can run a command"),
-            None if arg.may_be_several() => report.write(Risk::MediumWrite, &arg.raw, "could turn into more of the test"),
+            Some(text @ ("-v" | "-R")) => report.write(
+                Risk::MediumWrite,
+                text,
+                "a subscript behind it is evaluated and can run a command",
+            ),
+            None if arg.may_be_several() => {
+                report.write(Risk::MediumWrite, &arg.raw, "could turn into more of the test")
+            }
             _ => {}
         }
     }
@@ -36,7 +44,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         let fine = match rest {
             [_] => true,
             [operator, _] => operator.text().is_some_and(|text| UNARY.contains(&text)),
-            [_, operator, _] => operator.text().is_some_and(|text| BINARY.contains(&text)) && rest.len() == operands.len(),
+            [_, operator, _] => {
+                operator.text().is_some_and(|text| BINARY.contains(&text)) && rest.len() == operands.len()
+            }
             _ => false,
         };
         if !fine {

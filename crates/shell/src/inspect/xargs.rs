@@ -12,7 +12,11 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     let mut replace: Option<String> = None;
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.text() else {
-            report.write(Risk::MediumWrite, &arg.raw, "which program this is depends on a variable or a pattern");
+            report.write(
+                Risk::MediumWrite,
+                &arg.raw,
+                "which program this is depends on a variable or a pattern",
+            );
             return;
         };
         if text.len() < 2 || !text.starts_with('-') {
@@ -30,7 +34,8 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         };
         match text {
             "--" => break,
-            "-0" | "-r" | "-t" | "-x" | "-0r" | "-r0" | "--null" | "--no-run-if-empty" | "--verbose" | "--exit" | "--show-limits" => {}
+            "-0" | "-r" | "-t" | "-x" | "-0r" | "-r0" | "--null" | "--no-run-if-empty" | "--verbose"
+            | "--exit" | "--show-limits" => {}
             "--help" | "--version" => return,
             "-i" | "--replace" => replace = Some("{}".to_owned()),
             "-p" | "--interactive" => report.endless(Category::InteractiveRepl, text, "asks before each run"),
@@ -49,14 +54,26 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                         }
                     }
                     "--" => match text.split_once('=') {
-                        Some(("--max-args" | "--max-procs" | "--delimiter" | "--max-lines" | "--max-chars" | "--eof", _)) => {}
+                        Some((
+                            "--max-args" | "--max-procs" | "--delimiter" | "--max-lines" | "--max-chars"
+                            | "--eof",
+                            _,
+                        )) => {}
                         Some(("--replace", mark)) => replace = Some(mark.to_owned()),
                         _ if matches!(text, "--max-args" | "--max-procs" | "--delimiter" | "--max-chars") => {
                             value("");
                         }
-                        _ => report.write(Risk::MediumWrite, text, "is a flag of xargs that is not known to read only"),
+                        _ => report.write(
+                            Risk::MediumWrite,
+                            text,
+                            "is a flag of xargs that is not known to read only",
+                        ),
                     },
-                    _ => report.write(Risk::MediumWrite, text, "is a flag of xargs that is not known to read only"),
+                    _ => report.write(
+                        Risk::MediumWrite,
+                        text,
+                        "is a flag of xargs that is not known to read only",
+                    ),
                 }
             }
         }
@@ -71,16 +88,30 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     let mut command: Vec<Arg<'_>> = rest.to_vec();
     match &replace {
         None => command.push(Arg::anything("(from its input)")),
-        Some(mark) if mark.is_empty() => report.write(Risk::MediumWrite, "xargs", "what it replaces is not known"),
+        Some(mark) if mark.is_empty() => {
+            report.write(Risk::MediumWrite, "xargs", "what it replaces is not known")
+        }
         Some(mark) => {
             for arg in &mut command {
-                let Some(at) = arg.text().and_then(|text| text.find(mark.as_str())) else { continue };
+                let Some(at) = arg.text().and_then(|text| text.find(mark.as_str())) else {
+                    continue;
+                };
                 let prefix = arg.text().map(|text| text[..at].to_owned()).unwrap_or_default();
-                arg.value = Value::Unknown(Unknown { prefix, ..Unknown::default() });
+                arg.value = Value::Unknown(Unknown {
+                    prefix,
+                    ..Unknown::default()
+                });
                 arg.raw = Cow::Owned(arg.raw.clone().into_owned());
             }
         }
     }
-    argv::judge(&command, Context { feed: argv::Feed::Empty, ..context.deeper() }, report);
+    argv::judge(
+        &command,
+        Context {
+            feed: argv::Feed::Empty,
+            ..context.deeper()
+        },
+        report,
+    );
     report.condition("xargs", "was judged by what it runs");
 }

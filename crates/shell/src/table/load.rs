@@ -87,16 +87,26 @@ impl Entry {
         let base = self.clone();
         let mode = mode.clone();
         let listed: Vec<String> = [
-            &mode.flags, &mode.write, &mode.high, &mode.exec, &mode.follow, &mode.bound, &mode.tty, &mode.secret, &mode.net,
+            &mode.flags,
+            &mode.write,
+            &mode.high,
+            &mode.exec,
+            &mode.follow,
+            &mode.bound,
+            &mode.tty,
+            &mode.secret,
+            &mode.net,
         ]
         .iter()
         .flat_map(|list| list.split_whitespace())
         .map(|spec| spec.split_once('=').map_or(spec, |(name, _)| name).to_owned())
         .collect();
         let merged = |base: &str, mode: &str| -> String {
-            let kept = base
-                .split_whitespace()
-                .filter(|spec| !listed.iter().any(|name| name == spec.split_once('=').map_or(*spec, |(name, _)| name)));
+            let kept = base.split_whitespace().filter(|spec| {
+                !listed
+                    .iter()
+                    .any(|name| name == spec.split_once('=').map_or(*spec, |(name, _)| name))
+            });
             kept.chain(mode.split_whitespace()).collect::<Vec<_>>().join(" ")
         };
         Self {
@@ -133,11 +143,27 @@ impl Entry {
             highs: mode.highs,
             sub: mode.sub,
             // The mode counts only if its flag really was a flag, and not the value of another one.
-            needs: if mode.needs.is_empty() { flags.to_owned() } else { mode.needs },
-            clash: if mode.clash.is_empty() { base.clash } else { mode.clash },
-            instead: if mode.instead.is_empty() { base.instead } else { mode.instead },
+            needs: if mode.needs.is_empty() {
+                flags.to_owned()
+            } else {
+                mode.needs
+            },
+            clash: if mode.clash.is_empty() {
+                base.clash
+            } else {
+                mode.clash
+            },
+            instead: if mode.instead.is_empty() {
+                base.instead
+            } else {
+                mode.instead
+            },
             when: mode.when,
-            secret_operands: if mode.secret_operands.is_empty() { base.secret_operands } else { mode.secret_operands },
+            secret_operands: if mode.secret_operands.is_empty() {
+                base.secret_operands
+            } else {
+                mode.secret_operands
+            },
             sends: mode.sends || base.sends,
             ordered: mode.ordered || base.ordered,
         }
@@ -146,7 +172,14 @@ impl Entry {
 
 fn flag_names(list: &str, style: Style) -> Result<Vec<FlagName>, String> {
     list.split_whitespace()
-        .map(|spec| flag::parse(spec.split_once('=').map_or(spec, |(name, _)| name), FlagEffect::Harmless, style == Style::Long).map(|(name, _)| name))
+        .map(|spec| {
+            flag::parse(
+                spec.split_once('=').map_or(spec, |(name, _)| name),
+                FlagEffect::Harmless,
+                style == Style::Long,
+            )
+            .map(|(name, _)| name)
+        })
         .collect()
 }
 
@@ -156,6 +189,7 @@ struct RewriteEntry {
     add: String,
     append: String,
     program: Option<String>,
+    inner: bool,
 }
 
 /// One entry, read.
@@ -178,7 +212,11 @@ pub(super) fn program(name: &str) -> Option<&'static Node> {
     let index = NAMES[found].1;
     let loaded = LOADED.get(index)?.get_or_init(|| read(index).ok()).as_ref()?;
     // The index was cut from the text; the entry itself has the last word.
-    loaded.names.iter().any(|known| known == name).then_some(&loaded.node)
+    loaded
+        .names
+        .iter()
+        .any(|known| known == name)
+        .then_some(&loaded.node)
 }
 
 /// Every entry, or why it cannot be read.
@@ -190,7 +228,11 @@ pub(super) fn all() -> impl Iterator<Item = Result<Loaded, String>> {
 /// Names that several entries claim.
 #[cfg(test)]
 pub(super) fn claimed_twice() -> Vec<&'static str> {
-    NAMES.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect()
+    NAMES
+        .windows(2)
+        .filter(|pair| pair[0].0 == pair[1].0)
+        .map(|pair| pair[0].0)
+        .collect()
 }
 
 fn read(index: usize) -> Result<Loaded, String> {
@@ -198,20 +240,36 @@ fn read(index: usize) -> Result<Loaded, String> {
     let (Some(entry), true) = (file.program.pop(), file.program.is_empty()) else {
         return Err("a piece of the table that is not one program".to_owned());
     };
-    let names: Vec<String> =
-        entry.names.as_deref().ok_or("`names` is missing")?.split_whitespace().map(str::to_owned).collect();
+    let names: Vec<String> = entry
+        .names
+        .as_deref()
+        .ok_or("`names` is missing")?
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
     let first = names.first().ok_or("`names` is empty")?.clone();
     let mut examples = Vec::new();
-    for (list, expected) in
-        [(&entry.allow, Expected::Allowed), (&entry.refuse, Expected::Refused), (&entry.unbounded, Expected::Unbounded)]
-    {
-        examples.extend(list.iter().map(|command| Example { program: first.clone(), command: command.clone(), expected }));
+    for (list, expected) in [
+        (&entry.allow, Expected::Allowed),
+        (&entry.refuse, Expected::Refused),
+        (&entry.unbounded, Expected::Unbounded),
+    ] {
+        examples.extend(list.iter().map(|command| Example {
+            program: first.clone(),
+            command: command.clone(),
+            expected,
+        }));
     }
     let only_writes = entry.effect.as_deref() == Some("write") && entry.when.is_empty();
     let shows_reading = !entry.allow.is_empty() || !entry.unbounded.is_empty() || only_writes;
     let shows_both = shows_reading && (!entry.refuse.is_empty() || entry.pure);
     let node = build(&first, entry, Style::Gnu).map_err(|error| format!("{first}: {error}"))?;
-    Ok(Loaded { names, node, examples, shows_both })
+    Ok(Loaded {
+        names,
+        node,
+        examples,
+        shows_both,
+    })
 }
 
 fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
@@ -224,7 +282,10 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
         Some("words") => Style::Words,
         Some(other) => return Err(format!("style `{other}`")),
     };
-    let has_subs = !(entry.sub.is_empty() && entry.reads.is_empty() && entry.writes.is_empty() && entry.highs.is_empty());
+    let has_subs = !(entry.sub.is_empty()
+        && entry.reads.is_empty()
+        && entry.writes.is_empty()
+        && entry.highs.is_empty());
     let mut node = Node {
         name: name.to_owned(),
         writes: match entry.effect.as_deref() {
@@ -266,7 +327,12 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
         sensitive: entry.sensitive,
         conditional: entry.conditional,
         inspect: entry.inspect.clone(),
-        rewrite: entry.rewrite.clone().map(|r| RewriteRule { add: r.add, append: r.append, program: r.program }),
+        rewrite: entry.rewrite.clone().map(|r| RewriteRule {
+            add: r.add,
+            append: r.append,
+            program: r.program,
+            inner: r.inner,
+        }),
         abbreviates: match entry.allow_sub.as_deref() {
             None | Some("exact") => false,
             Some("prefix") => true,
@@ -274,10 +340,18 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
         },
         subs: BTreeMap::new(),
         needs: flag_names(&entry.needs, style)?,
-        clashes: entry.clash.iter().map(|list| flag_names(list, style)).collect::<Result<_, _>>()?,
+        clashes: entry
+            .clash
+            .iter()
+            .map(|list| flag_names(list, style))
+            .collect::<Result<_, _>>()?,
         instead: flag_names(&entry.instead, style)?,
         modes: Vec::new(),
-        secret_operands: entry.secret_operands.split_whitespace().map(str::to_lowercase).collect(),
+        secret_operands: entry
+            .secret_operands
+            .split_whitespace()
+            .map(str::to_lowercase)
+            .collect(),
         sends: entry.sends,
         ordered: entry.ordered,
         filters: entry.always.as_deref() == Some("stdin"),
@@ -323,7 +397,8 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
     };
     let mut insert = |names: &str, sub: &Entry| -> Result<(), String> {
         for sub_name in names.split_whitespace() {
-            let child = build(sub_name, sub.clone(), style).map_err(|error| format!("{sub_name}: {error}"))?;
+            let child =
+                build(sub_name, sub.clone(), style).map_err(|error| format!("{sub_name}: {error}"))?;
             if node.subs.insert(sub_name.to_owned(), child).is_some() {
                 return Err(format!("sub-command `{sub_name}` is listed twice"));
             }

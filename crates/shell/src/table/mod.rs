@@ -45,6 +45,8 @@ pub(crate) struct RewriteRule {
     pub(crate) add: String,
     pub(crate) append: String,
     pub(crate) program: Option<String>,
+    /// What it runs is the equivalent.
+    pub(crate) inner: bool,
 }
 
 /// A program or one of its sub-commands.
@@ -95,8 +97,15 @@ impl Node {
     /// A sub-command by its exact name, else by a listed prefix (`describe-*`), else by the wildcard `*`.
     pub(crate) fn sub(&self, name: &str) -> Option<&Self> {
         self.subs.get(name).or_else(|| {
-            let mut starred = self.subs.iter().filter_map(|(full, sub)| full.strip_suffix('*').map(|stem| (stem, sub)));
-            starred.clone().find(|(stem, _)| !stem.is_empty() && name.starts_with(stem)).or_else(|| starred.find(|(stem, _)| stem.is_empty())).map(|(_, sub)| sub)
+            let mut starred = self
+                .subs
+                .iter()
+                .filter_map(|(full, sub)| full.strip_suffix('*').map(|stem| (stem, sub)));
+            starred
+                .clone()
+                .find(|(stem, _)| !stem.is_empty() && name.starts_with(stem))
+                .or_else(|| starred.find(|(stem, _)| stem.is_empty()))
+                .map(|(_, sub)| sub)
         })
     }
 }

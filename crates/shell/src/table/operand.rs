@@ -56,7 +56,9 @@ impl Kind {
             "pem" => Self::Pem,
             "var" => Self::Var,
             "curlfmt" => Self::CurlFormat,
-            words if words.starts_with('!') => Self::NoneOf(words[1..].split('|').map(str::to_owned).collect()),
+            words if words.starts_with('!') => {
+                Self::NoneOf(words[1..].split('|').map(str::to_owned).collect())
+            }
             "" => return Err("an operand without a kind".to_owned()),
             words => Self::OneOf(words.split('|').map(str::to_owned).collect()),
         })
@@ -95,7 +97,11 @@ impl Operands {
             // `show*` is a prefix; `file*` repeats.
             let (kind, star) = match word.strip_suffix('*') {
                 Some(stem) if stem.starts_with('!') => (stem, true),
-                Some(stem) if !stem.contains('|') && !matches!(Kind::parse(stem), Ok(Kind::OneOf(_)) | Err(_)) => (stem, true),
+                Some(stem)
+                    if !stem.contains('|') && !matches!(Kind::parse(stem), Ok(Kind::OneOf(_)) | Err(_)) =>
+                {
+                    (stem, true)
+                }
                 Some(stem) if stem.ends_with('*') => (stem, true),
                 _ => (word, false),
             };
@@ -106,17 +112,24 @@ impl Operands {
     }
 
     pub(crate) fn any_text() -> Self {
-        Self { kinds: vec![Kind::Text], repeats: true }
+        Self {
+            kinds: vec![Kind::Text],
+            repeats: true,
+        }
     }
 
     /// The kind of the operand at a position; `None` where there may be none.
     pub(crate) fn at(&self, position: usize) -> Option<&Kind> {
-        self.kinds.get(position).or_else(|| if self.repeats { self.kinds.last() } else { None })
+        self.kinds
+            .get(position)
+            .or_else(|| if self.repeats { self.kinds.last() } else { None })
     }
 
     /// Whether a command is among them.
     pub(crate) fn runs(&self) -> bool {
-        self.kinds.iter().any(|kind| matches!(kind, Kind::Cmd | Kind::Shell))
+        self.kinds
+            .iter()
+            .any(|kind| matches!(kind, Kind::Cmd | Kind::Shell))
     }
 
     /// Whether files are among them.

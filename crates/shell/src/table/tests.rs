@@ -6,7 +6,12 @@ use crate::{Intent, classify};
 #[test]
 fn table_can_be_read_without_errors() {
     let errors: Vec<String> = all().filter_map(Result::err).collect();
-    assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors.join("\n"));
+    assert!(
+        errors.is_empty(),
+        "{} errors:\n{}",
+        errors.len(),
+        errors.join("\n")
+    );
     assert_eq!(claimed_twice(), Vec::<&str>::new(), "names with two entries");
 }
 
@@ -20,7 +25,10 @@ fn table_knows_at_least_two_hundred_programs() {
 fn table_finds_every_program_by_each_of_its_names() {
     for entry in all().flatten() {
         for name in &entry.names {
-            assert!(super::program(name).is_some(), "{name} is in the table and is not found");
+            assert!(
+                super::program(name).is_some(),
+                "{name} is in the table and is not found"
+            );
         }
     }
 }
@@ -40,14 +48,29 @@ fn table_examples_come_out_as_written() {
         };
         if !right {
             let reasons: Vec<String> = verdict.reasons.iter().take(2).map(ToString::to_string).collect();
-            wrong.push(format!("{:?} {}: {}\n      {}", example.expected, example.program, example.command, reasons.join("; ")));
+            wrong.push(format!(
+                "{:?} {}: {}\n      {}",
+                example.expected,
+                example.program,
+                example.command,
+                reasons.join("; ")
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {count} examples:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} examples:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn every_program_has_examples_that_must_be_allowed_and_refused() {
-    let lacking: Vec<String> = all().flatten().filter(|entry| !entry.shows_both).map(|entry| entry.node.name).collect();
+    let lacking: Vec<String> = all()
+        .flatten()
+        .filter(|entry| !entry.shows_both)
+        .map(|entry| entry.node.name)
+        .collect();
     assert!(lacking.is_empty(), "without examples: {}", lacking.join(", "));
 }
