@@ -19,7 +19,11 @@ fn main() -> io::Result<()> {
     let mut count = 0;
     for file in files {
         println!("cargo::rerun-if-changed={}", file.display());
-        let family = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let family = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         for piece in pieces(&fs::read_to_string(&file)?) {
             names.extend(names_of(&piece).into_iter().map(|name| (name, count)));
             writeln!(entries, "    ({family:?}, {piece:?}),").map_err(io::Error::other)?;
@@ -27,13 +31,24 @@ fn main() -> io::Result<()> {
         }
     }
     names.sort();
-    let mut code = format!("/// One program each: its family, and its text.\nconst ENTRIES: [(&str, &str); {count}] = [\n{entries}];\n");
-    writeln!(code, "/// Every name, sorted, with its entry.\nconst NAMES: [(&str, usize); {}] = [", names.len()).map_err(io::Error::other)?;
+    let mut code = format!(
+        "/// How many programs the table has.\nconst COUNT: usize = {count};\n\
+         /// One program each: its family, and its text.\nstatic ENTRIES: [(&str, &str); COUNT] = [\n{entries}];\n"
+    );
+    writeln!(
+        code,
+        "/// Every name, sorted, with its entry.\nstatic NAMES: [(&str, usize); {}] = [",
+        names.len()
+    )
+    .map_err(io::Error::other)?;
     for (name, entry) in names {
         writeln!(code, "    ({name:?}, {entry}),").map_err(io::Error::other)?;
     }
     code.push_str("];\n");
-    fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("programs.rs"), code)
+    fs::write(
+        PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("programs.rs"),
+        code,
+    )
 }
 
 /// The text of each `[[program]]`. What stands before the first one is a piece too, so that nothing is overlooked.
@@ -48,17 +63,27 @@ fn pieces(text: &str) -> Vec<String> {
             piece.push('\n');
         }
     }
-    let only_comments = |piece: &String| piece.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let only_comments = |piece: &String| {
+        piece
+            .lines()
+            .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+    };
     pieces.retain(|piece| !only_comments(piece));
     pieces
 }
 
 /// The value of `names`, on one line or over several.
 fn names_of(piece: &str) -> Vec<String> {
-    let value = piece.split_once("\nnames").and_then(|(_, rest)| rest.trim_start().strip_prefix('=')).unwrap_or("").trim_start();
+    let value = piece
+        .split_once("\nnames")
+        .and_then(|(_, rest)| rest.trim_start().strip_prefix('='))
+        .unwrap_or("")
+        .trim_start();
     let quoted = match value.strip_prefix("\"\"\"") {
         Some(long) => long.split("\"\"\"").next(),
         None => value.strip_prefix('"').and_then(|short| short.split('"').next()),
     };
-    quoted.map(|names| names.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
+    quoted
+        .map(|names| names.split_whitespace().map(str::to_owned).collect())
+        .unwrap_or_default()
 }

@@ -7,13 +7,31 @@ use interlock_shell::classify;
 
 const TYPICAL: &[(&str, &str)] = &[
     ("ls", "ls -la /var/log"),
-    ("journal", "journalctl -u nginx.service --since '10 min ago' -n 200 --no-pager"),
+    (
+        "journal",
+        "journalctl -u nginx.service --since '10 min ago' -n 200 --no-pager",
+    ),
     ("pipe", "ps aux --sort=-%mem | head -n 20"),
-    ("kubectl", "kubectl get pods -n prod -o wide --sort-by=.status.startTime"),
-    ("find", "find /var/log -name '*.log' -mtime -1 -size +10M -exec ls -lh {} +"),
-    ("awk", "awk '$9 >= 500 {n[$1]++} END {for (h in n) print n[h], h}' /var/log/nginx/access.log | sort -rn | head"),
-    ("sql", "psql -d app -c \"select count(*) from pg_stat_activity where state = 'active'\""),
-    ("nested", "ssh web1 \"docker exec app sh -c 'cat /etc/hosts | grep -v localhost'\""),
+    (
+        "kubectl",
+        "kubectl get pods -n prod -o wide --sort-by=.status.startTime",
+    ),
+    (
+        "find",
+        "find /var/log -name '*.log' -mtime -1 -size +10M -exec ls -lh {} +",
+    ),
+    (
+        "awk",
+        "awk '$9 >= 500 {n[$1]++} END {for (h in n) print n[h], h}' /var/log/nginx/access.log | sort -rn | head",
+    ),
+    (
+        "sql",
+        "psql -d app -c \"select count(*) from pg_stat_activity where state = 'active'\"",
+    ),
+    (
+        "nested",
+        "ssh web1 \"docker exec app sh -c 'cat /etc/hosts | grep -v localhost'\"",
+    ),
     ("write", "systemctl restart nginx && rm -rf /tmp/cache"),
     ("hidden", "ls / & zfs destroy tank"),
 ];
@@ -40,7 +58,9 @@ fn length(c: &mut Criterion) {
     for bytes in [250, 1_000, 4_000, 100_000] {
         let command = long(bytes);
         group.throughput(Throughput::Bytes(command.len() as u64));
-        group.bench_with_input(BenchmarkId::from_parameter(bytes), &command, |b, command| b.iter(|| classify(black_box(command))));
+        group.bench_with_input(BenchmarkId::from_parameter(bytes), &command, |b, command| {
+            b.iter(|| classify(black_box(command)));
+        });
     }
     group.finish();
 }

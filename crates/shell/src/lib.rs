@@ -14,6 +14,7 @@
 mod argv;
 mod inspect;
 mod limits;
+mod pattern;
 mod report;
 mod script;
 mod secret;

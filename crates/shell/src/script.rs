@@ -371,10 +371,10 @@ impl Walk<'_> {
                     self.assignment(assignment, runs_program);
                 }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                    feed = self.redirect(redirect, context).unwrap_or(feed)
+                    feed = self.redirect(redirect, context).unwrap_or(feed);
                 }
                 ast::CommandPrefixOrSuffixItem::Word(word) => {
-                    self.argument(&word.value, &mut args, context.depth)
+                    self.argument(&word.value, &mut args, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
             }
@@ -394,7 +394,7 @@ impl Walk<'_> {
                     self.argument(&word.value, &mut args, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::Word(word) => {
-                    self.argument(&word.value, &mut args, context.depth)
+                    self.argument(&word.value, &mut args, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                     only_words = false;

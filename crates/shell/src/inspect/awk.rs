@@ -197,7 +197,7 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                 last = Last::Unsure;
             }
             ',' | '~' | '!' | '&' | '=' | '<' | '>' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '[' => {
-                last = Last::Open
+                last = Last::Open;
             }
             _ if c.is_ascii_alphanumeric() || c == '_' || c == '.' => {
                 let start = at;

@@ -32,7 +32,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     match input {
         Some(path) => argv::file(&Arg::known(path.clone()), &path, context, report, counted),
         None if !context.fed() => {
-            report.endless(Category::UnboundedStream, "dd", "waits for its standard input")
+            report.endless(Category::UnboundedStream, "dd", "waits for its standard input");
         }
         None => {}
     }

@@ -148,7 +148,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
             "-delete" => report.write(Risk::HighWrite, text, "deletes what it finds"),
             "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
-                report.write(Risk::HighWrite, text, "writes into a file")
+                report.write(Risk::HighWrite, text, "writes into a file");
             }
             _ => report.write(Risk::MediumWrite, text, "is not known to find's reading"),
         }

@@ -60,15 +60,15 @@ pub(crate) fn run(name: &str, node: &Node, args: &[Arg<'_>], context: Context<'_
 
 /// The arguments behind the program, as text; a write where one of them is not known.
 fn texts<'a>(args: &'a [Arg<'_>], report: &mut Report) -> Option<Vec<&'a str>> {
-    let mut out = Vec::with_capacity(args.len());
-    for arg in args.iter().skip(1) {
-        match arg.text() {
-            Some(text) => out.push(text),
-            None => {
-                report.write(Risk::MediumWrite, &arg.raw, "what it becomes is not known here");
-                return None;
-            }
-        }
+    let texts: Option<Vec<&str>> = args.iter().skip(1).map(Arg::text).collect();
+    if texts.is_none()
+        && let Some(unknown) = args.iter().skip(1).find(|arg| arg.text().is_none())
+    {
+        report.write(
+            Risk::MediumWrite,
+            &unknown.raw,
+            "what it becomes is not known here",
+        );
     }
-    Some(out)
+    texts
 }

@@ -12,7 +12,6 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         _ => args.get(1),
     };
     match format.map(Arg::text) {
-        None => {}
         Some(None) => report.write(
             Risk::MediumWrite,
             "printf",
@@ -21,14 +20,13 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         Some(Some(text))
             if text.len() > 1
                 && text.starts_with('-')
-                && format.is_some_and(|f| std::ptr::eq(f, &raw const args[1])) =>
+                && format.is_some_and(|f| std::ptr::eq(f, &raw const args[1]))
+                && !matches!(text, "--help" | "--version") =>
         {
-            if !matches!(text, "--help" | "--version") {
-                report.write(Risk::MediumWrite, text, "is a flag of printf, which can assign");
-            }
+            report.write(Risk::MediumWrite, text, "is a flag of printf, which can assign");
         }
         Some(Some(text)) if assigns(text) => report.write(Risk::MediumWrite, text, "assigns with `%n`"),
-        Some(Some(_)) => {}
+        None | Some(Some(_)) => {}
     }
     for arg in args.iter().skip(2) {
         if matches!(&arg.value, Value::Unknown(unknown) if unknown.secret) {

@@ -20,7 +20,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
                 report.secret(text, "prints the environments of processes");
             }
             Some(text) if text.contains("environ") => {
-                report.secret(text, "prints the environments of processes")
+                report.secret(text, "prints the environments of processes");
             }
             Some(_) => {}
         }

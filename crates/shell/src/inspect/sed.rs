@@ -13,15 +13,12 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     let mut at = 1;
     while let Some(arg) = args.get(at) {
         at += 1;
-        let text = match arg.text() {
-            Some(text) => text,
-            None => {
-                if flags && arg.may_be_flag() {
-                    report.write(Risk::MediumWrite, &arg.raw, "could turn into a flag of sed");
-                }
-                files.push(arg);
-                continue;
+        let Some(text) = arg.text() else {
+            if flags && arg.may_be_flag() {
+                report.write(Risk::MediumWrite, &arg.raw, "could turn into a flag of sed");
             }
+            files.push(arg);
+            continue;
         };
         if !flags || text.len() < 2 || !text.starts_with('-') {
             files.push(arg);

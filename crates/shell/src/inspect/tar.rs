@@ -113,7 +113,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     }
     match archive {
         Some("-") | None if !context.fed() => {
-            report.endless(Category::UnboundedStream, "tar", "waits for its standard input")
+            report.endless(Category::UnboundedStream, "tar", "waits for its standard input");
         }
         Some("-") | None => {}
         Some(path) if path.contains(':') && !local => report.write(

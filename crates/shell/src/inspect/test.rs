@@ -30,7 +30,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
                 "a subscript behind it is evaluated and can run a command",
             ),
             None if arg.may_be_several() => {
-                report.write(Risk::MediumWrite, &arg.raw, "could turn into more of the test")
+                report.write(Risk::MediumWrite, &arg.raw, "could turn into more of the test");
             }
             _ => {}
         }

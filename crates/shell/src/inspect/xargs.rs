@@ -89,7 +89,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     match &replace {
         None => command.push(Arg::anything("(from its input)")),
         Some(mark) if mark.is_empty() => {
-            report.write(Risk::MediumWrite, "xargs", "what it replaces is not known")
+            report.write(Risk::MediumWrite, "xargs", "what it replaces is not known");
         }
         Some(mark) => {
             for arg in &mut command {

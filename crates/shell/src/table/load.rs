@@ -39,6 +39,10 @@ struct File {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the keys of the table, as its README lists them"
+)]
 struct Entry {
     names: Option<String>,
     effect: Option<String>,
@@ -204,7 +208,7 @@ pub(crate) struct Loaded {
     pub(crate) shows_both: bool,
 }
 
-static LOADED: [OnceLock<Option<Loaded>>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
+static LOADED: [OnceLock<Option<Loaded>>; COUNT] = [const { OnceLock::new() }; COUNT];
 
 /// Finds a program, reading its entry if this is the first time.
 pub(super) fn program(name: &str) -> Option<&'static Node> {
@@ -263,7 +267,7 @@ fn read(index: usize) -> Result<Loaded, String> {
     let only_writes = entry.effect.as_deref() == Some("write") && entry.when.is_empty();
     let shows_reading = !entry.allow.is_empty() || !entry.unbounded.is_empty() || only_writes;
     let shows_both = shows_reading && (!entry.refuse.is_empty() || entry.pure);
-    let node = build(&first, entry, Style::Gnu).map_err(|error| format!("{first}: {error}"))?;
+    let node = build(&first, &entry, Style::Gnu).map_err(|error| format!("{first}: {error}"))?;
     Ok(Loaded {
         names,
         node,
@@ -272,7 +276,7 @@ fn read(index: usize) -> Result<Loaded, String> {
     })
 }
 
-fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
+fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
     let style = match entry.style.as_deref() {
         None => inherited,
         Some("gnu") => Style::Gnu,
@@ -358,7 +362,7 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);
-        let node_in_mode = build(name, merged, style).map_err(|error| format!("when {flags}: {error}"))?;
+        let node_in_mode = build(name, &merged, style).map_err(|error| format!("when {flags}: {error}"))?;
         node.modes.push((flag_names(flags, style)?, node_in_mode));
     }
     if let Some(inspect) = &node.inspect
@@ -397,8 +401,7 @@ fn build(name: &str, entry: Entry, inherited: Style) -> Result<Node, String> {
     };
     let mut insert = |names: &str, sub: &Entry| -> Result<(), String> {
         for sub_name in names.split_whitespace() {
-            let child =
-                build(sub_name, sub.clone(), style).map_err(|error| format!("{sub_name}: {error}"))?;
+            let child = build(sub_name, sub, style).map_err(|error| format!("{sub_name}: {error}"))?;
             if node.subs.insert(sub_name.to_owned(), child).is_some() {
                 return Err(format!("sub-command `{sub_name}` is listed twice"));
             }

@@ -51,6 +51,10 @@ pub(crate) struct RewriteRule {
 
 /// A program or one of its sub-commands.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the keys of the table, as its README lists them"
+)]
 pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) writes: bool,

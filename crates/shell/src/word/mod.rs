@@ -3,7 +3,13 @@
 //! A word is scanned once, left to right, without backtracking. What a variable or a glob could turn it into is kept as
 //! *unknown*; whatever would run a command, assign, or is not understood is refused.
 
+mod braces;
+mod tripwire;
+
 use std::borrow::Cow;
+
+use braces::{braces, closing_brace};
+pub(crate) use tripwire::hides_substitution;
 
 /// An argument after expansion, as far as it can be known.
 #[derive(Debug, Clone)]
@@ -110,7 +116,6 @@ pub(crate) enum Refused {
 }
 
 const DEPTH: usize = 4;
-const MOST_EXPANSIONS: usize = 64;
 
 /// Expands braces and scans each resulting word.
 pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Refused> {
@@ -576,25 +581,6 @@ fn name_length(text: &str) -> usize {
     }
 }
 
-/// The brace that closes a `${`, minding quotes and nested braces.
-fn closing_brace(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut single = false;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\'' => single = !single,
-            _ if single => {}
-            b'\\' => at += 1,
-            b'{' => depth += 1,
-            b'}' if depth == 0 => return Some(at),
-            b'}' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
 /// The text inside the parentheses that `text` starts with.
 fn cut_parens(text: &str) -> Option<String> {
     let mut depth = 0_usize;
@@ -616,161 +602,4 @@ fn cut_parens(text: &str) -> Option<String> {
 fn cut_backquotes(text: &str) -> Option<String> {
     let inner = text.strip_prefix('`')?;
     inner.find('`').map(|end| inner[..end].to_owned())
-}
-
-/// Expands `{a,b}` and `{1..5}`; `None` where there is nothing to expand.
-fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
-    const INVOLVED: Refused = Refused::Construct("a brace expansion that is too involved to follow");
-    let bytes = raw.as_bytes();
-    let mut at = 0;
-    let mut open = None;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 1,
-            b'\'' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'\'' {
-                    at += 1;
-                }
-            }
-            b'"' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    if bytes[at] == b'\\' {
-                        at += 1;
-                    }
-                    at += 1;
-                }
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                at = closing_brace(bytes, at + 2).ok_or(INVOLVED)?;
-            }
-            b'{' => {
-                open = Some(at);
-                break;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let Some(open) = open else { return Ok(None) };
-    let Some(close) = raw[open..].find('}').map(|offset| open + offset) else {
-        return Ok(None);
-    };
-    let inner = &raw[open + 1..close];
-    let expands = inner.contains(',') || inner.contains("..") || inner.contains('{');
-    let tail = &raw[close + 1..];
-    if !expands {
-        // `{}` and `{name}` stay as they are, but a later brace might expand.
-        return if tail.contains('{') && (tail.contains(',') || tail.contains("..")) {
-            Err(INVOLVED)
-        } else {
-            Ok(None)
-        };
-    }
-    if inner.contains(['{', '\'', '"', '\\', '$', '`', '(', '<', '>']) {
-        return Err(INVOLVED);
-    }
-    let members = if inner.contains(',') {
-        inner.split(',').map(str::to_owned).collect()
-    } else {
-        sequence(inner).ok_or(INVOLVED)?
-    };
-    let tails = match braces(tail)? {
-        None => vec![tail.to_owned()],
-        Some(tails) => tails,
-    };
-    if members.len() * tails.len() > MOST_EXPANSIONS {
-        return Err(INVOLVED);
-    }
-    let head = &raw[..open];
-    let mut words = Vec::with_capacity(members.len() * tails.len());
-    for member in &members {
-        for tail in &tails {
-            words.push(format!("{head}{member}{tail}"));
-        }
-    }
-    Ok(Some(words))
-}
-
-fn sequence(inner: &str) -> Option<Vec<String>> {
-    let (start, end) = inner.split_once("..")?;
-    if let (Ok(start), Ok(end)) = (start.parse::<i64>(), end.parse::<i64>()) {
-        if start.abs() > 100_000 || end.abs() > 100_000 || inner.starts_with('0') {
-            return None;
-        }
-        let (low, high) = (start.min(end), start.max(end));
-        return (high - low < 64).then(|| (low..=high).map(|n| n.to_string()).collect());
-    }
-    let mut starts = start.chars();
-    let mut ends = end.chars();
-    match (starts.next(), starts.next(), ends.next(), ends.next()) {
-        (Some(a), None, Some(b), None) if a.is_ascii_lowercase() && b.is_ascii_lowercase() => {
-            let (low, high) = (a.min(b), a.max(b));
-            Some((low..=high).map(|c| c.to_string()).collect())
-        }
-        _ => None,
-    }
-}
-
-/// A second opinion on the whole text, independent of the grammar: whether anything outside single quotes looks like a
-/// substitution. Both must agree before a command is called a read.
-pub(crate) fn hides_substitution(command: &str) -> bool {
-    let bytes = command.as_bytes();
-    let heredoc = command.contains("<<");
-    let mut at = 0;
-    let mut double = false;
-    let mut word_start = true;
-    while at < bytes.len() {
-        let byte = bytes[at];
-        let next = bytes.get(at + 1).copied();
-        match byte {
-            b'\\' => {
-                at += 2;
-                word_start = false;
-                continue;
-            }
-            b'\'' if !double && !heredoc => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'\'' {
-                    at += 1;
-                }
-            }
-            b'"' => double = !double,
-            b'#' if word_start && !double => {
-                while at < bytes.len() && bytes[at] != b'\n' {
-                    at += 1;
-                }
-            }
-            b'`' => return true,
-            b'$' if !double && next == Some(b'\'') => {
-                at += 2;
-                while at < bytes.len() && bytes[at] != b'\'' {
-                    if bytes[at] == b'\\' {
-                        at += 1;
-                    }
-                    at += 1;
-                }
-            }
-            b'$' => match next {
-                Some(b'(') if bytes.get(at + 2) != Some(&b'(') => return true,
-                Some(b'[') => return true,
-                Some(b'{') => {
-                    let third = bytes.get(at + 2).copied().unwrap_or(b' ');
-                    if third.is_ascii_whitespace() || matches!(third, b'|' | b'!' | b'(') {
-                        return true;
-                    }
-                }
-                _ => {}
-            },
-            b'<' | b'>' if !double && next == Some(b'(') => return true,
-            _ => {}
-        }
-        word_start = matches!(
-            bytes.get(at),
-            Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')
-        );
-        at += 1;
-    }
-    false
 }

@@ -1,0 +1,250 @@
+//! What a program does with these arguments, by its entry in the table.
+//!
+//! `parse` walks the arguments, `flags` and `values` say what each one means.
+
+mod flags;
+mod parse;
+mod values;
+
+use std::cell::{Cell, RefCell};
+
+use crate::inspect;
+use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
+use crate::report::Report;
+use crate::table::{self, Bare, Node};
+use crate::verdict::{Category, Risk};
+use crate::word::Arg;
+
+use parse::Parse;
+pub(crate) use values::file;
+
+/// What surrounds a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'c> {
+    /// How many commands contain this one.
+    pub(crate) depth: usize,
+    /// What its standard input is.
+    pub(crate) feed: Feed,
+    /// What the whole analysis knows so far.
+    pub(crate) course: &'c Course,
+}
+
+/// What a command line has come to, while it is walked.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    /// How many commands were judged already.
+    judged: Cell<usize>,
+    /// Where `cd` led, so that a relative path is not mistaken for another file.
+    folder: RefCell<String>,
+    /// Loop variables that only ever name ordinary files.
+    ordinary: RefCell<Vec<String>>,
+}
+
+impl Course {
+    /// A loop sets this variable to files that are no secrets.
+    pub(crate) fn loops_over_ordinary_files(&self, variable: &str) {
+        self.ordinary.borrow_mut().push(variable.to_owned());
+    }
+
+    /// Something sets variables: none of them is known any more.
+    pub(crate) fn forget_variables(&self) {
+        self.ordinary.borrow_mut().clear();
+    }
+
+    fn is_ordinary(&self, raw: &str) -> bool {
+        let name = raw
+            .trim_matches('"')
+            .trim_start_matches('$')
+            .trim_start_matches('{')
+            .trim_end_matches('}');
+        self.ordinary
+            .borrow()
+            .iter()
+            .any(|known| known == name && raw.contains('$'))
+    }
+}
+
+/// What a command's standard input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// Whatever the caller has; it may never end.
+    Inherited,
+    /// Nothing: `/dev/null`.
+    Empty,
+    /// A text that is written out in the command.
+    Said,
+    /// The output of a command or the content of a file.
+    Data,
+}
+
+impl Context<'_> {
+    pub(crate) const fn fed(self) -> bool {
+        !matches!(self.feed, Feed::Inherited)
+    }
+
+    pub(crate) const fn deeper(self) -> Self {
+        Self {
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+}
+
+/// Directories whose programs are what their names say.
+const SYSTEM: &[&str] = &[
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/snap/bin/",
+];
+
+/// Judges an argument vector. Returns a bounded way to write it, if it is endless and there is one.
+pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report) -> Option<String> {
+    let first = args.first()?;
+    let course = context.course;
+    course.judged.set(course.judged.get() + 1);
+    if context.depth > MAX_DEPTH || course.judged.get() > MAX_COMMANDS {
+        report.write(
+            Risk::MediumWrite,
+            &first.raw,
+            "commands within commands, too many to follow",
+        );
+        return None;
+    }
+    let Some(name) = first.text() else {
+        report.write(
+            Risk::MediumWrite,
+            &first.raw,
+            "which program this is depends on a variable or a pattern",
+        );
+        return None;
+    };
+    let program = match name.rfind('/') {
+        None => name,
+        Some(slash) => {
+            let (folder, program) = name.split_at(slash + 1);
+            if !SYSTEM.contains(&folder) {
+                report.write(
+                    Risk::MediumWrite,
+                    name,
+                    "a program outside the system's folders could be anything",
+                );
+                return None;
+            }
+            program
+        }
+    };
+    if matches!(program, "cd" | "pushd") {
+        let operand = args[1..]
+            .iter()
+            .find(|arg| !arg.may_be_flag() || arg.text().is_none());
+        let folder = operand.map_or("~", |arg| arg.text().unwrap_or("/etc"));
+        let mut here = course.folder.borrow_mut();
+        *here = if folder.starts_with(['/', '~']) {
+            folder.to_owned()
+        } else {
+            format!("{here}/{folder}")
+        };
+    }
+    let Some(node) = table::program(program) else {
+        report.write(
+            Risk::MediumWrite,
+            name,
+            "is not a program that is known to read only",
+        );
+        return None;
+    };
+    if node.writes
+        && args.len() == 2
+        && args[1]
+            .text()
+            .is_some_and(|flag| matches!(flag, "--version" | "--help"))
+        && node.inspect.is_none()
+    {
+        report.read(name, "says what it is");
+        return None;
+    }
+    if node.writes && node.modes.is_empty() {
+        report.write(
+            node.risk,
+            name,
+            format!("{} changes things or runs other code", node.name),
+        );
+        if let Some(category) = node.always {
+            report.endless(category, name, endless_why(category));
+        } else if args.len() == 1 {
+            bare(node, context, report);
+        }
+    }
+    if let Some(inspector) = node.inspect.as_deref() {
+        inspect::run(inspector, node, args, context, report);
+        return None;
+    }
+    if node.writes && node.modes.is_empty() {
+        return None;
+    }
+    let mut parse = Parse::new(args, context, report);
+    parse.enter(node, 1);
+    if parse.node().writes {
+        let risk = parse.node().risk;
+        parse.report.write(
+            risk,
+            name,
+            format!("{} changes things, called like this", node.name),
+        );
+        return None;
+    }
+    parse.run();
+    parse.conclude()
+}
+
+const fn endless_why(category: Category) -> &'static str {
+    match category {
+        Category::TtyFlag => "asks for a terminal",
+        Category::Pager => "waits for keys, and can run commands from its prompt",
+        Category::UnboundedStream => "does not end by itself",
+        Category::InteractiveRepl => "waits for commands on its input",
+    }
+}
+
+fn bare(node: &Node, context: Context<'_>, report: &mut Report) {
+    match node.bare {
+        Bare::Read => {}
+        Bare::Write => report.write(node.risk, &node.name, "without more it is not known to read only"),
+        Bare::Stdin => {
+            if !context.fed() {
+                report.endless(
+                    Category::UnboundedStream,
+                    &node.name,
+                    "waits for its standard input",
+                );
+            }
+        }
+        Bare::Repl => {
+            report.write(
+                node.risk,
+                &node.name,
+                "runs the commands that come in on its input",
+            );
+            if !context.fed() {
+                report.endless(
+                    Category::InteractiveRepl,
+                    &node.name,
+                    endless_why(Category::InteractiveRepl),
+                );
+            }
+        }
+        Bare::Pager => {
+            report.write(node.risk, &node.name, "is interactive");
+            report.endless(Category::Pager, &node.name, endless_why(Category::Pager));
+        }
+        Bare::Stream => report.endless(
+            Category::UnboundedStream,
+            &node.name,
+            endless_why(Category::UnboundedStream),
+        ),
+    }
+}

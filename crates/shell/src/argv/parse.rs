@@ -1,0 +1,396 @@
+//! The walk over a program's arguments: flags, sub-commands, operands, and the command that a wrapper runs.
+
+use std::borrow::Cow;
+
+use super::flags::Taken;
+use super::{Context, Feed, bare, endless_why, judge};
+use crate::inspect;
+use crate::report::Report;
+use crate::script;
+use crate::table::{Bare, FlagName, FlagValue, Kind, Node, Operands, RewriteRule, Style};
+use crate::verdict::{Category, Risk};
+use crate::word::Arg;
+
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) follow: Option<String>,
+    pub(super) bound: bool,
+    pub(super) tty: Option<String>,
+    pub(super) help: bool,
+    pub(super) operands: usize,
+    pub(super) numbers: usize,
+    /// A wrapper's time limit.
+    pub(super) duration: Option<String>,
+    pub(super) ran: bool,
+    /// Operands that name files.
+    pub(super) files: usize,
+    /// Flags that were given, for rules about several of them.
+    pub(super) flags: Vec<FlagName>,
+}
+
+pub(super) struct Parse<'p, 'a> {
+    pub(super) args: &'p [Arg<'a>],
+    pub(super) chain: Vec<&'static Node>,
+    pub(super) context: Context<'p>,
+    pub(super) report: &'p mut Report,
+    pub(super) seen: Seen,
+    /// The words of a bounded equivalent.
+    pub(super) kept: Vec<Cow<'p, str>>,
+    /// How many of them are the program and its sub-commands.
+    pub(super) path: usize,
+    /// Where the command starts that a wrapper runs.
+    pub(super) inner: Option<usize>,
+}
+
+impl<'p, 'a> Parse<'p, 'a> {
+    pub(super) fn new(args: &'p [Arg<'a>], context: Context<'p>, report: &'p mut Report) -> Self {
+        let kept = args
+            .first()
+            .map(|program| Cow::Borrowed(program.raw.as_ref()))
+            .into_iter()
+            .collect();
+        Self {
+            args,
+            chain: Vec::new(),
+            context,
+            report,
+            seen: Seen::default(),
+            kept,
+            path: 1,
+            inner: None,
+        }
+    }
+
+    pub(super) fn node(&self) -> &'static Node {
+        // The chain starts with the program and only grows.
+        self.chain[self.chain.len() - 1]
+    }
+
+    /// Enters a program or sub-command, in the mode that its flags select.
+    pub(super) fn enter(&mut self, node: &'static Node, from: usize) {
+        let mut node = node;
+        while !node.modes.is_empty() {
+            let given = given_flags(node, &self.args[from.min(self.args.len())..]);
+            let matching = node
+                .modes
+                .iter()
+                .filter(|(flags, _)| flags.iter().any(|flag| given.contains(flag)))
+                .map(|(_, mode)| mode);
+            // Where several modes are asked for, the one that writes counts.
+            let chosen = matching
+                .clone()
+                .find(|mode| mode.writes && mode.modes.is_empty())
+                .or_else(|| matching.clone().next());
+            match chosen {
+                Some(mode) => node = mode,
+                None => break,
+            }
+        }
+        self.chain.push(node);
+    }
+
+    pub(super) fn lenient(&self) -> bool {
+        let node = self.node();
+        node.pure || node.unlisted_reads
+    }
+
+    pub(super) fn called(&self) -> String {
+        self.chain
+            .iter()
+            .map(|node| node.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    pub(super) fn run(&mut self) {
+        let mut at = 1;
+        let mut flags_ended = false;
+        while at < self.args.len() {
+            let args = self.args;
+            let arg = &args[at];
+            let style = self.node().style;
+            if !flags_ended && style != Style::Words {
+                match self.flag(at) {
+                    Taken::Args(count) => {
+                        at += count;
+                        continue;
+                    }
+                    Taken::EndOfFlags => {
+                        self.kept.push(Cow::Borrowed("--"));
+                        flags_ended = true;
+                        at += 1;
+                        continue;
+                    }
+                    Taken::Nothing => {}
+                }
+            } else if style != Style::Words
+                && self.seen.operands > 0
+                && arg.text() == Some("--")
+                && self.next_is_command()
+            {
+                // `pct exec 101 -- ls`: behind the first operand flags have ended, the separator still separates.
+                at += 1;
+                continue;
+            }
+            if self.descend(arg, at) {
+                at += 1;
+                if let Some(inspector) = self.node().inspect.as_deref() {
+                    self.seen.ran = true;
+                    inspect::run(inspector, self.node(), &args[at - 1..], self.context, self.report);
+                    return;
+                }
+                if self.node().writes {
+                    let node = self.node();
+                    let called = self.called();
+                    self.report.write(node.risk, &called, "changes things");
+                    return;
+                }
+                continue;
+            }
+            if self.next_is_command() {
+                self.command(at, flags_ended);
+                return;
+            }
+            self.kept.push(Cow::Borrowed(&arg.raw));
+            self.operand(arg, flags_ended);
+            if self.node().style == Style::Posix {
+                flags_ended = true;
+            } else if self.node().ordered {
+                if let Some(late) = args[at + 1..].iter().find(|arg| arg.may_be_flag()) {
+                    let node = self.node();
+                    self.report.write(
+                        node.risk,
+                        &late.raw,
+                        format!("is no flag behind an operand of {}", node.name),
+                    );
+                }
+                flags_ended = true;
+            }
+            at += 1;
+        }
+    }
+
+    /// Enters a sub-command.
+    pub(super) fn descend(&mut self, arg: &'p Arg<'a>, at: usize) -> bool {
+        let node = self.node();
+        if node.subs.is_empty() || self.seen.operands > 0 {
+            return false;
+        }
+        let Some(name) = arg.text() else { return false };
+        let found = node.sub(name).or_else(|| {
+            if !node.abbreviates || name.is_empty() {
+                return None;
+            }
+            let candidates = node
+                .subs
+                .range(name.to_owned()..)
+                .take_while(|(full, _)| full.starts_with(name))
+                .map(|(_, sub)| sub);
+            // Which one the program picks is its own affair: the worst one counts.
+            candidates.max_by_key(|sub| (sub.writes, !sub.pure, sub.subs.is_empty()))
+        });
+        match found {
+            Some(sub) => {
+                self.enter(sub, at + 1);
+                self.kept.push(Cow::Borrowed(&arg.raw));
+                self.path = self.kept.len();
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn next_is_command(&self) -> bool {
+        matches!(
+            self.node()
+                .operands
+                .as_ref()
+                .and_then(|o| o.at(self.seen.operands)),
+            Some(Kind::Cmd | Kind::Shell)
+        )
+    }
+
+    /// What stands from here on is a command of its own.
+    pub(super) fn command(&mut self, at: usize, flags_ended: bool) {
+        self.seen.ran = true;
+        let node = self.node();
+        let args = self.args;
+        let mut rest = &args[at..];
+        if !flags_ended && node.style != Style::Posix && node.style != Style::Words {
+            let called = self.called();
+            self.report.write(
+                Risk::MediumWrite,
+                &called,
+                "which arguments are its own is unclear without `--`",
+            );
+        }
+        if rest.first().and_then(Arg::text) == Some("--") {
+            rest = &rest[1..];
+        }
+        self.inner = Some(self.kept.len());
+        self.kept
+            .extend(rest.iter().map(|arg| Cow::Borrowed(arg.raw.as_ref())));
+        let mut inner = Report::new();
+        match node.operands.as_ref().and_then(|o| o.at(self.seen.operands)) {
+            Some(Kind::Shell) => {
+                let words: Option<Vec<&str>> = rest.iter().map(Arg::text).collect();
+                match words {
+                    Some(words) => script::judge(&words.join(" "), self.context.deeper(), &mut inner),
+                    None => inner.write(
+                        Risk::MediumWrite,
+                        &self.called(),
+                        "the command it runs depends on a variable or a pattern",
+                    ),
+                }
+            }
+            _ => {
+                judge(rest, self.context.deeper(), &mut inner);
+            }
+        }
+        inner.rewrites.clear();
+        if let Some(duration) = &self.seen.duration {
+            inner.bounded_by(&format!("{} {duration}", self.called()));
+        }
+        let called = self.called();
+        inner.condition(&called, "was judged by what it runs");
+        self.report.absorb(inner);
+    }
+
+    pub(super) fn conclude(mut self) -> Option<String> {
+        let node = self.node();
+        let called = self.called();
+        let waits_for_command = self.seen.operands > 0 && self.next_is_command();
+        let no_file = node.bare == Bare::Stdin
+            && self.seen.files == 0
+            && node.operands.as_ref().is_none_or(Operands::names_files);
+        if !self.seen.help
+            && !self.seen.ran
+            && !self.seen.bound
+            && (self.seen.operands == 0 || waits_for_command || no_file)
+        {
+            bare(node, self.context, self.report);
+        }
+        if node.filters && !self.context.fed() && !self.seen.help {
+            self.report
+                .endless(Category::UnboundedStream, &called, "waits for its standard input");
+        }
+        if self.chain.iter().any(|node| node.sends)
+            && matches!(self.context.feed, Feed::Data | Feed::Inherited)
+            && self.context.fed()
+        {
+            self.report
+                .write(node.risk, &called, "sends its input to another host");
+        }
+        for node in &self.chain {
+            if !node.needs.is_empty()
+                && !self.seen.help
+                && !node.needs.iter().any(|flag| self.seen.flags.contains(flag))
+            {
+                self.report
+                    .write(node.risk, &called, "reads only with another flag");
+            }
+            if node
+                .clashes
+                .iter()
+                .any(|flags| flags.iter().all(|flag| self.seen.flags.contains(flag)))
+            {
+                self.report
+                    .write(node.risk, &called, "changes something with these flags together");
+            }
+        }
+        for node in &self.chain {
+            if node.network && !self.report.network {
+                self.report.reaches(None, &called);
+            }
+            if node.sensitive && !self.seen.help {
+                self.report.secret(&called, "prints secrets");
+            }
+            if node.conditional {
+                self.report
+                    .condition(&called, "reads with these arguments; it could also write");
+            }
+        }
+        if let Some(tty) = self.seen.tty.take() {
+            self.report
+                .endless(Category::TtyFlag, &tty, endless_why(Category::TtyFlag));
+        }
+        let always = self.chain.iter().rev().find_map(|node| node.always);
+        if let Some(category) = always.filter(|category| {
+            let interactive = *category == Category::InteractiveRepl;
+            !(self.seen.help || self.seen.bound || self.seen.ran && interactive)
+        }) {
+            self.report.endless(category, &called, endless_why(category));
+            if category != Category::UnboundedStream {
+                self.report.write(node.risk, &called, "is interactive");
+            }
+        } else if let Some(follow) = self.seen.follow.take().filter(|_| !self.seen.bound) {
+            self.report.endless(
+                Category::UnboundedStream,
+                &follow,
+                endless_why(Category::UnboundedStream),
+            );
+        }
+        if !self.report.is_write() {
+            let why = if node.pure {
+                "reads, whatever its arguments"
+            } else {
+                "reads with these arguments"
+            };
+            self.report.read(&called, why);
+        }
+        self.rewrite()
+    }
+
+    pub(super) fn rewrite(&self) -> Option<String> {
+        let category = self.report.endless?;
+        let rule = self.chain.iter().rev().find_map(|node| node.rewrite.as_ref());
+        // Dropping the flags that ask for a terminal is enough.
+        let dropped = RewriteRule::default();
+        let rule = rule.or((category == Category::TtyFlag).then_some(&dropped))?;
+        let mut words: Vec<&str> = self.kept.iter().map(AsRef::as_ref).collect();
+        if rule.inner {
+            return self.inner.map(|start| words[start..].join(" "));
+        }
+        if let Some(program) = &rule.program {
+            words[0] = program;
+        }
+        if !rule.add.is_empty() {
+            words.insert(self.path, &rule.add);
+        }
+        if !rule.append.is_empty() {
+            words.push(&rule.append);
+        }
+        Some(words.join(" "))
+    }
+}
+
+/// Which flags seem to be given: only to choose a mode, which then reads them strictly.
+fn given_flags(node: &Node, args: &[Arg<'_>]) -> Vec<FlagName> {
+    let mut given = Vec::new();
+    for text in args.iter().filter_map(Arg::text) {
+        if text == "--" {
+            break;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            given.push(FlagName::Long(long.split('=').next().unwrap_or(long).to_owned()));
+        } else if let Some(rest) = text.strip_prefix('-') {
+            let word = rest.split('=').next().unwrap_or(rest);
+            if node.style == Style::Long {
+                given.push(FlagName::Long(word.to_owned()));
+            } else {
+                given.push(FlagName::Word(word.to_owned()));
+                for letter in rest.chars() {
+                    given.push(FlagName::Short(letter));
+                    if node
+                        .short
+                        .get(&letter)
+                        .is_some_and(|flag| flag.value != FlagValue::None)
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    given
+}

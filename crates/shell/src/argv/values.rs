@@ -1,0 +1,360 @@
+//! What an operand or the value of a flag means.
+
+use super::Context;
+use super::parse::Parse;
+use crate::inspect;
+use crate::report::Report;
+use crate::script;
+use crate::secret;
+use crate::table::{Kind, Operands, Style};
+use crate::variable;
+use crate::verdict::{Category, Risk};
+use crate::word::{Arg, Value};
+
+impl Parse<'_, '_> {
+    pub(super) fn operand(&mut self, arg: &Arg<'_>, flags_ended: bool) {
+        let node = self.node();
+        let skipped = usize::from(node.instead.iter().any(|flag| self.seen.flags.contains(flag)));
+        let position = self.seen.operands + skipped;
+        self.seen.operands += 1;
+        if let Some(text) = arg.text() {
+            let pieces = text.split(['/', ',', '.', ':']).map(str::to_lowercase);
+            if pieces.into_iter().any(|piece| {
+                self.chain
+                    .iter()
+                    .any(|node| node.secret_operands.contains(&piece))
+            }) {
+                self.report.secret(&arg.raw, "names secrets");
+            }
+        } else if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
+            self.report.secret(&arg.raw, "could name secrets");
+        }
+        if !node.pure
+            && !flags_ended
+            && arg.text().is_none()
+            && arg.may_be_flag()
+            && node.style != Style::Words
+        {
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                format!("could turn into a flag of {}", node.name),
+            );
+            return;
+        }
+        let any = Operands::any_text();
+        let operands = match &node.operands {
+            Some(operands) => operands,
+            None if node.pure => &any,
+            None => {
+                let called = self.called();
+                let why = if node.subs.is_empty() {
+                    "is not known to take this argument for reading"
+                } else {
+                    "is not known to have this sub-command for reading"
+                };
+                self.report
+                    .write(node.risk, &format!("{called} {}", arg.raw), why);
+                return;
+            }
+        };
+        let Some(kind) = operands.at(position) else {
+            let called = self.called();
+            self.report.write(
+                node.risk,
+                &format!("{called} … {}", arg.raw),
+                "is not known to take so many arguments for reading",
+            );
+            return;
+        };
+        if arg.may_be_several() && !operands.repeats_from(position) && !node.pure {
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                format!("could turn into several arguments of {}", node.name),
+            );
+            return;
+        }
+        self.value(kind, arg, &arg.raw);
+    }
+
+    /// What a value of this kind means.
+    pub(super) fn value(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
+        let node = self.node();
+        if let Value::Unknown(unknown) = &arg.value
+            && unknown.secret
+        {
+            self.report
+                .secret(part, "prints a variable that is named like a secret");
+        }
+        match kind {
+            Kind::Text => {}
+            Kind::Path => self.seen.files += 1,
+            Kind::Word | Kind::Name => {
+                let slash = matches!(kind, Kind::Word);
+                let fine = |c: char| {
+                    c.is_ascii_alphanumeric() || "_.,:@%-".contains(c) || (slash && "+/=".contains(c))
+                };
+                if !arg
+                    .text()
+                    .is_some_and(|text| !text.starts_with('-') && text.chars().all(fine))
+                {
+                    let called = self.called();
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is more than a plain name",
+                    );
+                }
+            }
+            Kind::Var => {
+                if !arg.text().is_some_and(variable::harmless_for_shell) {
+                    self.report
+                        .write(Risk::MediumWrite, part, "setting it can change how programs run");
+                }
+            }
+            Kind::CurlFormat => {
+                if arg
+                    .text()
+                    .is_none_or(|text| text.contains("%output") || text.starts_with('@'))
+                {
+                    self.report
+                        .write(node.risk, part, "can name a file to write or read");
+                }
+            }
+            Kind::NoneOf(words) => {
+                if arg.text().is_none_or(|text| Kind::allows(words, text)) {
+                    let called = self.called();
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is not known to read only with this value",
+                    );
+                }
+            }
+            Kind::Pem | Kind::File => {
+                self.seen.files += 1;
+                if matches!(kind, Kind::Pem) && arg.text().is_none_or(|text| text.contains(':')) {
+                    self.report.write(node.risk, part, "could name code to load");
+                }
+                if arg.text() == Some("-") {
+                    if !self.context.fed() {
+                        self.report
+                            .endless(Category::UnboundedStream, part, "waits for its standard input");
+                    }
+                    return;
+                }
+                file(arg, part, self.context, self.report, self.seen.bound);
+            }
+            Kind::Tree => {
+                self.seen.files += 1;
+                file(arg, part, self.context, self.report, self.seen.bound);
+                if secret::tree_holds_secrets(arg)
+                    || !self.context.course.folder.borrow().is_empty()
+                        && arg.text().is_some_and(|text| !text.starts_with('/'))
+                {
+                    self.report.secret(part, "shows files below it that hold secrets");
+                }
+            }
+            Kind::Host | Kind::Url => self.reach(kind, arg, part),
+            Kind::Write => {
+                let called = self.called();
+                self.report.write(
+                    node.risk,
+                    &format!("{called} … {part}"),
+                    "changes what its argument names",
+                );
+            }
+            Kind::Interval => {
+                self.seen.follow.get_or_insert_with(|| part.to_owned());
+            }
+            Kind::Count => match arg.text().and_then(|text| text.parse::<u64>().ok()) {
+                Some(count) if count > 0 => self.seen.bound = true,
+                _ => {}
+            },
+            Kind::Sampler => {
+                let numeric = arg.text().is_none_or(|text| text.parse::<f64>().is_ok());
+                if numeric {
+                    self.seen.numbers += 1;
+                    match self.seen.numbers {
+                        1 => {
+                            self.seen.follow.get_or_insert_with(|| part.to_owned());
+                        }
+                        2 if arg
+                            .text()
+                            .is_some_and(|text| text.parse::<u64>().is_ok_and(|n| n > 0)) =>
+                        {
+                            self.seen.bound = true;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Kind::Duration => {
+                if arg.text().is_some_and(ends) {
+                    self.seen.duration = Some(part.to_owned());
+                } else if !node.operands.as_ref().is_some_and(Operands::runs) && arg.text() != Some("0") {
+                    self.report
+                        .endless(Category::UnboundedStream, part, "is not known to end");
+                }
+            }
+            Kind::Cmd => self
+                .report
+                .write(Risk::MediumWrite, part, "is a command in an unexpected place"),
+            Kind::Shell => match arg.text() {
+                Some(text) => {
+                    let mut inner = Report::new();
+                    script::judge(text, self.context.deeper(), &mut inner);
+                    inner.rewrites.clear();
+                    inner.condition(part, "was judged as a command");
+                    self.seen.ran = true;
+                    self.report.absorb(inner);
+                }
+                None => self.report.write(
+                    Risk::MediumWrite,
+                    part,
+                    "the command it runs depends on a variable or a pattern",
+                ),
+            },
+            Kind::Sql => {
+                self.seen.ran = true;
+                inspect::sql(arg, node, part, self.report);
+            }
+            Kind::OneOf(words) => {
+                if !arg.text().is_some_and(|text| Kind::allows(words, text)) {
+                    let called = self.called();
+                    self.report.write(
+                        node.risk,
+                        &format!("{called} … {part}"),
+                        "is not known to read only with this value",
+                    );
+                }
+            }
+        }
+    }
+
+    pub(super) fn reach(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
+        let node = self.node();
+        let text = arg.text();
+        let odd = match &arg.value {
+            Value::Known(text) => {
+                text.starts_with('-')
+                    || url_host(text).starts_with('-')
+                    || text.contains("::")
+                        && text.contains(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit())
+                    || matches!(kind, Kind::Url)
+                        && text
+                            .split_once("://")
+                            .is_some_and(|(scheme, _)| !plain_scheme(scheme))
+            }
+            Value::Unknown(unknown) => {
+                unknown.prefix.starts_with('-')
+                    || matches!(kind, Kind::Url) && !unknown.prefix.starts_with("http")
+            }
+        };
+        if odd {
+            self.report
+                .write(node.risk, part, "is not a plain host or web address");
+        }
+        let host = text.map(if matches!(kind, Kind::Url) {
+            url_host
+        } else {
+            host_of
+        });
+        self.report.reaches(host, part);
+    }
+}
+
+/// Schemes that fetch and nothing else.
+fn plain_scheme(scheme: &str) -> bool {
+    matches!(
+        scheme.to_ascii_lowercase().as_str(),
+        "http"
+            | "https"
+            | "ftp"
+            | "ftps"
+            | "ws"
+            | "wss"
+            | "git"
+            | "ssh"
+            | "postgres"
+            | "postgresql"
+            | "mysql"
+            | "redis"
+            | "rediss"
+            | "tcp"
+            | "oci"
+            | "docker"
+    )
+}
+
+/// What reading this file means.
+pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut Report, bound: bool) {
+    let mut nature = secret::nature(arg);
+    if arg.text().is_none() && context.course.is_ordinary(&arg.raw) {
+        nature = secret::Nature::default();
+    }
+    let folder = context.course.folder.borrow();
+    if let Some(text) = arg
+        .text()
+        .filter(|text| !folder.is_empty() && !text.starts_with(['/', '~']))
+    {
+        let there = secret::nature(&Arg::known(format!("{folder}/{text}")));
+        nature = secret::Nature {
+            secret: nature.secret || there.secret,
+            endless: nature.endless || there.endless,
+        };
+    }
+    if nature.secret {
+        let why = if arg.text().is_some() {
+            "holds secrets"
+        } else {
+            "could be a file that holds secrets"
+        };
+        report.secret(part, why);
+    }
+    if nature.endless && !bound {
+        report.endless(Category::UnboundedStream, part, "can be read for ever");
+    }
+    if arg
+        .text()
+        .is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
+    {
+        report.write(
+            Risk::MediumWrite,
+            part,
+            "opens a connection when a shell reads it",
+        );
+    }
+}
+
+/// Whether a duration of `timeout` is one: `0` and `infinity` end nothing.
+fn ends(text: &str) -> bool {
+    let number = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
+    number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        && number.parse::<f64>().is_ok_and(|n| n > 0.0 && n.is_finite())
+}
+
+/// The host in `user@host:port` or `user@host`.
+pub(super) fn host_of(text: &str) -> &str {
+    if text.contains("://") {
+        return url_host(text);
+    }
+    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    if host.matches(':').count() == 1 {
+        host.split_once(':').map_or(host, |(host, _)| host)
+    } else {
+        host
+    }
+}
+
+/// The host of a URL.
+fn url_host(text: &str) -> &str {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if let Some(six) = host.strip_prefix('[') {
+        return six.split(']').next().unwrap_or(six);
+    }
+    host.split(':').next().unwrap_or(host)
+}
