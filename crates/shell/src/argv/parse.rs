@@ -94,12 +94,11 @@ impl<'p, 'a> Parse<'p, 'a> {
         node.pure || node.unlisted_reads
     }
 
+    /// The program as it was called, and the sub-commands.
     pub(super) fn called(&self) -> String {
-        self.chain
-            .iter()
-            .map(|node| node.name.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let program = self.args.first().and_then(Arg::text).map_or("", |name| name.rsplit('/').next().unwrap_or(name));
+        let subs = self.chain.iter().skip(1).map(|node| node.name.as_str());
+        std::iter::once(program).chain(subs).collect::<Vec<_>>().join(" ")
     }
 
     pub(super) fn run(&mut self) {

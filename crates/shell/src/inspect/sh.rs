@@ -7,7 +7,7 @@ use crate::table::Node;
 use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
-pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
+pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     // Other shells read the same text differently: a lone `<file` runs a pager in zsh.
     let name = args
         .first()
@@ -56,13 +56,13 @@ pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report:
     if !command {
         report.write(
             Risk::HighWrite,
-            &node.name,
+            name,
             "runs a script that is not part of the command",
         );
         if args.get(at).is_none() && !context.fed() {
             report.endless(
                 Category::InteractiveRepl,
-                &node.name,
+                name,
                 "waits for commands on its input",
             );
         }
@@ -73,9 +73,9 @@ pub(super) fn judge(node: &Node, args: &[Arg<'_>], context: Context<'_>, report:
             let mut inner = Report::new();
             script::judge(text, context.deeper(), &mut inner);
             inner.rewrites.clear();
-            inner.condition(&node.name, "was judged by what it runs");
+            inner.condition(name, "was judged by what it runs");
             report.absorb(inner);
         }
-        Some(None) | None => report.write(Risk::HighWrite, &node.name, "what the shell runs is not known"),
+        Some(None) | None => report.write(Risk::HighWrite, name, "what the shell runs is not known"),
     }
 }

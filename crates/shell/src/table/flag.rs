@@ -40,6 +40,16 @@ pub(crate) enum FlagName {
     Word(String),
 }
 
+impl std::fmt::Display for FlagName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Short(letter) => write!(f, "-{letter}"),
+            Self::Long(long) => write!(f, "--{long}"),
+            Self::Word(word) => write!(f, "-{word}"),
+        }
+    }
+}
+
 /// Reads one flag of the table.
 pub(crate) fn parse(spec: &str, effect: FlagEffect, whole_words: bool) -> Result<(FlagName, Flag), String> {
     let (name, value) = match spec.split_once('=') {
