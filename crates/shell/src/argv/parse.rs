@@ -285,8 +285,9 @@ impl<'p, 'a> Parse<'p, 'a> {
                 && !self.seen.help
                 && !node.needs.iter().any(|flag| self.seen.flags.contains(flag))
             {
-                self.report
-                    .write(node.risk, &called, "reads only with another flag");
+                let flags: Vec<String> = node.needs.iter().take(3).map(ToString::to_string).collect();
+                let why = format!("changes things, unless it is given {}", flags.join(" or "));
+                self.report.write(node.risk, &called, why);
             }
             if node
                 .clashes
