@@ -96,7 +96,11 @@ impl<'p, 'a> Parse<'p, 'a> {
 
     /// The program as it was called, and the sub-commands.
     pub(super) fn called(&self) -> String {
-        let program = self.args.first().and_then(Arg::text).map_or("", |name| name.rsplit('/').next().unwrap_or(name));
+        let program = self
+            .args
+            .first()
+            .and_then(Arg::text)
+            .map_or("", |name| name.rsplit('/').next().unwrap_or(name));
         let subs = self.chain.iter().skip(1).map(|node| node.name.as_str());
         std::iter::once(program).chain(subs).collect::<Vec<_>>().join(" ")
     }

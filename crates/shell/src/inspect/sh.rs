@@ -60,11 +60,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             "runs a script that is not part of the command",
         );
         if args.get(at).is_none() && !context.fed() {
-            report.endless(
-                Category::InteractiveRepl,
-                name,
-                "waits for commands on its input",
-            );
+            report.endless(Category::InteractiveRepl, name, "waits for commands on its input");
         }
         return;
     }
