@@ -13,6 +13,7 @@ use crate::repetition::Fate;
 use crate::rule::Rule;
 use crate::sabotage::Sabotage;
 use crate::session::{FourEyes, Session};
+use crate::state::State;
 use crate::world::World;
 
 /// What someone who approves brings.
@@ -36,12 +37,12 @@ impl Gate {
         world: &mut World,
         session: &mut Session,
         hold: &mut Hold,
-        approval: Approval<'_>,
+        approval: &mut Approval<'_>,
         situation: Situation<'_>,
     ) -> Result<Permit, Box<Refusal>> {
         let now = situation.now;
         self.check_decidable(session, hold, now)?;
-        check_token(hold, &approval, now)?;
+        check_token(hold, approval, now)?;
         if hold.four_eyes == FourEyes::On && hold.owner.as_ref() == Some(approval.by) {
             return Err(refuse(
                 session,
@@ -59,21 +60,21 @@ impl Gate {
         let origin = Origin::Approved { hold: &hold.id };
         let mut assessed = self
             .assess(world, session, &hold.plan.execution, call, origin, situation)
-            .map_err(|refusal| Box::new(self.note_refusal(session, &hold.plan.execution, refusal, now)))?;
+            .map_err(|refusal| self.note_refusal(session, &hold.plan.execution, refusal, now))?;
         let unchanged = plan::hash(&assessed.plan, assessed.fingerprint) == hold.plan_hash
             && assessed.plan.target == hold.plan.target;
         if !unchanged {
             if self.broken(Sabotage::ApprovesAnotherPlan) {
                 assessed.plan.arguments.insert("swapped".to_owned(), json!(true));
             } else {
-                return Err(Box::new(changed(session, hold, &assessed.plan)));
+                return Err(changed(session, hold, &assessed.plan));
             }
         }
         hold.status = HoldStatus::Approved {
             by: approval.by.clone(),
             at: now,
         };
-        self.close(session, hold, Fate::Running);
+        Self::close(session, hold, Fate::Running);
         Ok(self.permit(world, session, assessed, Some(approval.by.clone()), now))
     }
 
@@ -85,14 +86,14 @@ impl Gate {
         by: &UserId,
         reason: &str,
         now: Timestamp,
-    ) -> Result<Refusal, Box<Refusal>> {
+    ) -> Result<Box<Refusal>, Box<Refusal>> {
         self.check_decidable(session, hold, now)?;
         hold.status = HoldStatus::Denied {
             by: by.clone(),
             at: now,
             reason: reason.to_owned(),
         };
-        self.close(session, hold, Fate::Denied);
+        Self::close(session, hold, Fate::Denied);
         Ok(Refusal::new(
             Rule::Approval,
             ErrorCode::ActionNotAllowed,
@@ -122,11 +123,10 @@ impl Gate {
             arguments,
         };
         let origin = Origin::Edited { hold: &hold.id };
-        let mut assessed: Assessed = self
-            .assess(world, session, &hold.plan.execution, call, origin, situation)
-            .map_err(Box::new)?;
+        let mut assessed: Assessed =
+            self.assess(world, session, &hold.plan.execution, call, origin, situation)?;
         assessed.reasons.push(format!("edited by {by}"));
-        self.close(session, hold, Fate::Failed);
+        Self::close(session, hold, Fate::Failed);
         let mut edited = self.hold(session, assessed, now);
         edited.edited_from = Some(EditedFrom {
             hold: hold.id.clone(),
@@ -147,7 +147,7 @@ impl Gate {
             return false;
         }
         hold.status = HoldStatus::Expired { at: now };
-        self.close(session, hold, Fate::Failed);
+        Self::close(session, hold, Fate::Failed);
         true
     }
 
@@ -157,7 +157,7 @@ impl Gate {
             return false;
         }
         hold.status = HoldStatus::Withdrawn { at: now };
-        self.close(session, hold, Fate::Failed);
+        Self::close(session, hold, Fate::Failed);
         true
     }
 
@@ -200,7 +200,7 @@ impl Gate {
         Ok(())
     }
 
-    fn close(&self, session: &mut Session, hold: &Hold, fate: Fate) {
+    fn close(session: &mut Session, hold: &Hold, fate: Fate) {
         session.decided_holds.insert(hold.id.clone());
         if let Some(execution) = session.executions.get_mut(&hold.plan.execution)
             && let Some(open) = execution.hold.take_if(|open| open.id == hold.id)
@@ -225,26 +225,22 @@ fn check_token(hold: &Hold, approval: &Approval<'_>, now: Timestamp) -> Result<(
     if valid {
         return Ok(());
     }
-    Err(Box::new(
-        Refusal::new(
-            Rule::Hold,
-            ErrorCode::ActionNotAllowed,
-            about_plan(&hold.plan, crate::state::State::Reading),
-            "The approval token is not valid for this hold and approver, or was used.",
-        )
-        .detail("hold", hold.id.as_str()),
-    ))
+    Err(Refusal::new(
+        Rule::Hold,
+        ErrorCode::ActionNotAllowed,
+        about_plan(&hold.plan, State::Reading),
+        "The approval token is not valid for this hold and approver, or was used.",
+    )
+    .detail("hold", hold.id.as_str()))
 }
 
 fn refuse(session: &Session, hold: &Hold, code: ErrorCode, message: &str) -> Box<Refusal> {
-    Box::new(
-        Refusal::new(Rule::Hold, code, about(session, &hold.plan), message)
-            .detail("hold", hold.id.as_str())
-            .recovery(Recovery::Outside),
-    )
+    Refusal::new(Rule::Hold, code, about(session, &hold.plan), message)
+        .detail("hold", hold.id.as_str())
+        .recovery(Recovery::Outside)
 }
 
-fn changed(session: &Session, hold: &Hold, now: &Plan) -> Refusal {
+fn changed(session: &Session, hold: &Hold, now: &Plan) -> Box<Refusal> {
     let was = &hold.plan;
     let mut changes = Vec::new();
     let mut note = |field: &str, was: serde_json::Value, is: serde_json::Value| {
@@ -286,7 +282,7 @@ fn about(session: &Session, plan: &Plan) -> About {
     about_plan(plan, session.state(&plan.execution))
 }
 
-fn about_plan(plan: &Plan, state: crate::state::State) -> About {
+fn about_plan(plan: &Plan, state: State) -> About {
     About {
         tool: Some(plan.tool.clone()),
         action: plan.action.clone(),

@@ -189,6 +189,11 @@ impl Tool {
         self.fixed_target.as_ref()
     }
 
+    /// Whether this action is one of the tool's own.
+    pub fn lists(&self, action: &str) -> bool {
+        self.actions.contains_key(action)
+    }
+
     /// The action that a call names, as it names it.
     pub fn action_name<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
         let argument = self.discriminator.as_deref().unwrap_or("action");

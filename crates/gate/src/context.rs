@@ -183,30 +183,27 @@ impl ResolvedContext {
     ///
     /// A text in the form of a canonical id is looked up as an id only, so that no alias can pose as one.
     pub(crate) fn lookup(&mut self, text: &str, now: Timestamp) -> Lookup {
-        let id = match text.parse::<ResourceId>() {
-            Ok(id) => {
-                if !self.is_live(&id, now) {
-                    return Lookup::Unknown;
-                }
-                id
-            }
-            Err(_) => {
-                let name = text.to_lowercase();
-                let mut live: Vec<ResourceId> = self
-                    .names
-                    .get(&name)
-                    .into_iter()
-                    .flatten()
-                    .filter(|id| self.is_live(id, now))
-                    .cloned()
-                    .collect();
-                match live.len() {
-                    1 => live.swap_remove(0),
-                    0 => return Lookup::Unknown,
-                    _ => return Lookup::Ambiguous(live),
-                }
+        let id = if let Ok(id) = text.parse::<ResourceId>() {
+            id
+        } else {
+            let name = text.to_lowercase();
+            let mut live: Vec<ResourceId> = self
+                .names
+                .get(&name)
+                .into_iter()
+                .flatten()
+                .filter(|id| self.is_live(id, now))
+                .cloned()
+                .collect();
+            match live.len() {
+                1 => live.swap_remove(0),
+                0 => return Lookup::Unknown,
+                _ => return Lookup::Ambiguous(live),
             }
         };
+        if !self.is_live(&id, now) {
+            return Lookup::Unknown;
+        }
         self.uses += 1;
         let order = self.uses;
         match self.entries.get_mut(&id) {

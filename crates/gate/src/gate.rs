@@ -3,30 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use interlock_protocol::{
-    Arguments, ContentHash, ControlLevel, ErrorCode, ExecutionId, Expectation, HoldId, PermitId, ResourceId,
-    RiskLevel, ToolCall, ToolKind, ToolName, UserId,
-};
+use interlock_protocol::{ContentHash, ExecutionId, HoldId, PermitId, ToolCall, ToolKind, UserId};
 use interlock_shell::Verdict;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
-use crate::catalogue::{Action, Catalogue, Tool};
+use crate::catalogue::{Action, Catalogue};
 use crate::context::Access;
 use crate::governance::{self, Governance, Say};
 use crate::hold::{Hold, HoldStatus};
-use crate::intent;
 use crate::permit::Permit;
 use crate::plan::{self, Plan};
-use crate::refusal::{About, Recovery, Refusal};
-use crate::repetition::{self, Fate, LastCall, Repeat};
-use crate::resolution::{self, Resolved, StrictResolution};
+use crate::refusal::{About, Refusal};
+use crate::repetition::{self, Fate, LastCall};
+use crate::resolution::{Resolved, StrictResolution};
 use crate::routing;
 use crate::rule::Rule;
+use crate::rules;
 use crate::sabotage::Sabotage;
 use crate::session::{OpenHold, Outstanding, Session};
 use crate::state::State;
-use crate::world::{KillSwitch, World, Writer};
+use crate::world::{World, Writer};
 
 /// How long a permit waits to begin.
 pub const PERMIT_TTL: SignedDuration = SignedDuration::from_mins(1);
@@ -48,6 +44,8 @@ pub struct Options {
     pub hold_ttl: SignedDuration,
     /// How long after a write code itself takes the reading.
     pub verify_within: SignedDuration,
+    /// How many identical calls in a row are refused recoverably before it counts as a failure.
+    pub repetition_threshold: u32,
 }
 
 impl Default for Options {
@@ -58,6 +56,7 @@ impl Default for Options {
             permit_ttl: PERMIT_TTL,
             hold_ttl: HOLD_TTL,
             verify_within: VERIFY_WITHIN,
+            repetition_threshold: repetition::THRESHOLD,
         }
     }
 }
@@ -150,12 +149,7 @@ impl Gate {
         situation: Situation<'_>,
     ) -> Decision {
         match self.assess(world, session, execution, call, Origin::Proposed, situation) {
-            Err(refusal) => Decision::Block(Box::new(self.note_refusal(
-                session,
-                execution,
-                refusal,
-                situation.now,
-            ))),
+            Err(refusal) => Decision::Block(self.note_refusal(session, execution, refusal, situation.now)),
             Ok(assessed) if assessed.reasons.is_empty() => {
                 Decision::Allow(self.permit(world, session, assessed, None, situation.now))
             }
@@ -172,7 +166,7 @@ impl Gate {
         call: ToolCall,
         origin: Origin<'_>,
         situation: Situation<'_>,
-    ) -> Result<Assessed, Refusal> {
+    ) -> Result<Assessed, Box<Refusal>> {
         let now = situation.now;
         let state = session.state(execution);
         let (tool, arguments) = self.known_tool(session, &call.tool, call.arguments, state)?;
@@ -210,7 +204,7 @@ impl Gate {
             call: call.id,
             tool: call.tool,
             action: about.action.clone(),
-            expectation: expectation(action, kind, &arguments, &resolved, &about)?,
+            expectation: rules::expectation(action, kind, &arguments, &resolved, &about)?,
             arguments,
             kind,
             risk: judged
@@ -225,7 +219,7 @@ impl Gate {
         } else {
             Say::Nothing
         };
-        self.check_kill_switch(world, kind, &about)?;
+        Self::check_kill_switch(world, kind, &about)?;
         let mut reasons: Vec<String> = Vec::new();
         reasons.extend(judged.and_then(|judged| judged.hold));
         if tool.definition().requires_approval {
@@ -236,7 +230,7 @@ impl Gate {
             Say::Approve(why) => reasons.push(why),
         }
         reasons.extend(self.check_level(session.options.level, &plan, &about)?);
-        self.check_open_hold(session, execution, &reasons, origin, &about, now)?;
+        Self::check_open_hold(session, execution, &reasons, origin, &about, now)?;
         let access = match &action.opens {
             Some(argument) if plan.arguments.contains_key(argument) => Access::Explicit,
             Some(_) | None => Access::Bulk,
@@ -247,287 +241,6 @@ impl Gate {
             access,
             reasons,
         })
-    }
-
-    /// Rule 1: the tool is known, allowed for this session, and its arguments fit its schema.
-    fn known_tool(
-        &self,
-        session: &Session,
-        name: &ToolName,
-        arguments: Arguments,
-        state: State,
-    ) -> Result<(&Tool, Arguments), Refusal> {
-        let about = |kind| About {
-            tool: Some(name.clone()),
-            action: None,
-            kind: Some(kind),
-            state,
-        };
-        let Some(tool) = self.catalogue.get(name.as_str()) else {
-            let known: Vec<&str> = self
-                .catalogue
-                .tools()
-                .map(|tool| &tool.definition().name)
-                .filter(|name| session.options.tools.contains(name))
-                .map(ToolName::as_str)
-                .collect();
-            return Err(Refusal::new(
-                Rule::ToolKnown,
-                ErrorCode::NotFound,
-                about(ToolKind::Write),
-                format!("There is no tool `{name}`."),
-            )
-            .detail("tools", known)
-            .recovery(Recovery::Automatic));
-        };
-        if !session.options.tools.contains(name) && self.intact(Rule::ToolAllowed) {
-            return Err(Refusal::new(
-                Rule::ToolAllowed,
-                ErrorCode::ActionNotAllowed,
-                about(tool.action(&arguments).kind),
-                format!("This session may not use `{name}`."),
-            ));
-        }
-        let arguments = Value::Object(arguments);
-        let checked = tool.validate(&arguments);
-        let Value::Object(arguments) = arguments else {
-            // Wrapped as an object just above.
-            return Ok((tool, Arguments::new()));
-        };
-        match checked {
-            Err((at, why)) if self.intact(Rule::Arguments) => Err(Refusal::new(
-                Rule::Arguments,
-                ErrorCode::InvalidInput,
-                about(tool.action(&arguments).kind),
-                format!("The arguments of `{name}` do not fit: {why}."),
-            )
-            .detail("at", at)
-            .detail("problem", why)),
-            Err(_) | Ok(()) => Ok((tool, arguments)),
-        }
-    }
-
-    /// Rule 3: the execution's state allows a call of this kind.
-    fn check_state(
-        &self,
-        session: &Session,
-        execution: &ExecutionId,
-        kind: ToolKind,
-        about: &About,
-    ) -> Result<(), Refusal> {
-        let state = about.state;
-        if state.admits(kind) || !self.intact(Rule::StateMachine) {
-            return Ok(());
-        }
-        let refuse = |message: String| {
-            Refusal::new(Rule::StateMachine, ErrorCode::FsmBlocked, about.clone(), message)
-                .detail("state", state.as_str())
-                .detail("kind", kind.as_str())
-        };
-        Err(match state {
-            State::Resolving => {
-                refuse("Nothing was discovered or read yet; a write needs that first.".to_owned())
-                    .hint("A successful discovery or read makes writes possible.")
-            }
-            State::Writing => refuse("A write of this execution is under way.".to_owned())
-                .hint("The receipt of the running write makes the next one possible."),
-            State::Verifying => {
-                let resources: Vec<String> = session
-                    .pending(execution)
-                    .iter()
-                    .map(|pending| pending.resource.to_string())
-                    .collect();
-                refuse(format!(
-                    "The last write on {} was not verified yet.",
-                    resources.join(", ")
-                ))
-                .detail("unverified_resources", resources)
-                .hint("A read of the written resource, taken after the write, verifies it.")
-            }
-            State::Concluded => refuse("The final answer was given.".to_owned()).recovery(Recovery::Outside),
-            // Reading admits every kind.
-            State::Reading => refuse("The state does not admit it.".to_owned()),
-        })
-    }
-
-    /// Rule 4: the call does not repeat the one before. Looking again at a resource that is being verified does not
-    /// count as repeating.
-    fn check_repetition(
-        &self,
-        session: &mut Session,
-        execution: &ExecutionId,
-        fingerprint: ContentHash,
-        kind: ToolKind,
-        target: Option<&ResourceId>,
-        about: &About,
-    ) -> Result<(), Refusal> {
-        if !self.intact(Rule::Repetition) {
-            return Ok(());
-        }
-        let Some(execution) = session.executions.get_mut(execution) else {
-            return Ok(());
-        };
-        let looks_again = kind != ToolKind::Write
-            && target.is_some_and(|id| execution.pending.iter().any(|pending| pending.resource == *id))
-            && execution
-                .last
-                .as_ref()
-                .is_none_or(|last| last.fate != Fate::Running);
-        if looks_again {
-            return Ok(());
-        }
-        let refuse = |message: &str, repeats: u32| {
-            Refusal::new(Rule::Repetition, ErrorCode::LoopDetected, about.clone(), message)
-                .detail("repeats", repeats)
-                .detail("threshold", repetition::THRESHOLD)
-        };
-        match repetition::check(&mut execution.last, fingerprint) {
-            Repeat::None => Ok(()),
-            Repeat::Recoverable(repeats) => Err(refuse(
-                "The same call came directly after itself, and the first did not fail.",
-                repeats,
-            )
-            .hint("The result of the first call stands; another call is possible.")),
-            Repeat::Failure(repeats) => Err(refuse("The same call came again and again.", repeats).failed()),
-        }
-    }
-
-    /// Rule 5: the target was discovered in this session.
-    fn resolve(
-        &self,
-        session: &mut Session,
-        tool: &Tool,
-        action: &Action,
-        arguments: &Arguments,
-        about: &About,
-        now: Timestamp,
-    ) -> Result<Resolved, Refusal> {
-        let strict = if self.intact(Rule::StrictResolution) {
-            self.options.strict_resolution
-        } else {
-            StrictResolution::Off
-        };
-        resolution::resolve(strict, &mut session.context, tool, action, arguments, about, now)
-    }
-
-    /// Rule 5, also: nobody else is writing to the target.
-    fn check_writer(
-        &self,
-        world: &World,
-        kind: ToolKind,
-        resolved: &Resolved,
-        about: &About,
-    ) -> Result<(), Refusal> {
-        match kind {
-            ToolKind::Resolve | ToolKind::Read => return Ok(()),
-            ToolKind::Write => {}
-        }
-        let Some(resource) = &resolved.resource else {
-            return Ok(());
-        };
-        match world.writer_of(&resource.id) {
-            Some(_) if self.intact(Rule::OneWriter) => Err(Refusal::new(
-                Rule::OneWriter,
-                ErrorCode::FsmBlocked,
-                about.clone(),
-                format!("Someone else is writing to `{}`.", resource.id),
-            )
-            .detail("resource_id", resource.id.to_string())
-            .hint("The receipt of the running write makes the next one possible.")),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// Rule 7: what reaches a shell does what its tool is for.
-    fn judge(
-        &self,
-        kind: ToolKind,
-        command: &Value,
-        about: &About,
-    ) -> Result<Option<intent::Judged>, Refusal> {
-        match intent::check(self.analyse, &self.options.egress, kind, command, about) {
-            Ok(judged) => Ok(Some(judged)),
-            Err(refusal) if self.intact(Rule::CommandIntent) => Err(refusal),
-            Err(_) => Ok(command.as_str().map(|command| intent::Judged {
-                command: command.to_owned(),
-                risk: RiskLevel::Low,
-                hold: None,
-            })),
-        }
-    }
-
-    /// Before anyone is asked: writes are not stopped.
-    fn check_kill_switch(&self, world: &World, kind: ToolKind, about: &About) -> Result<(), Refusal> {
-        match (kind, world.kill_switch) {
-            (ToolKind::Write, KillSwitch::Engaged) => Err(Refusal::new(
-                Rule::KillSwitch,
-                ErrorCode::PolicyBlocked,
-                about.clone(),
-                "Writes are stopped by the kill switch.",
-            )),
-            (ToolKind::Write, KillSwitch::Released) | (ToolKind::Resolve | ToolKind::Read, _) => Ok(()),
-        }
-    }
-
-    /// Rule 9: control level and risk decide between a permit and a hold.
-    fn check_level(
-        &self,
-        level: ControlLevel,
-        plan: &Plan,
-        about: &About,
-    ) -> Result<Option<String>, Refusal> {
-        match plan.kind {
-            ToolKind::Resolve | ToolKind::Read => return Ok(None),
-            ToolKind::Write => {}
-        }
-        if !self.intact(Rule::ControlLevel) {
-            return Ok(None);
-        }
-        match (level, plan.risk) {
-            (ControlLevel::ReadOnly, _) => Err(Refusal::new(
-                Rule::ControlLevel,
-                ErrorCode::ActionNotAllowed,
-                about.clone(),
-                "The control level is `read_only`: nothing may be changed.",
-            )
-            .detail("control_level", level.as_str())),
-            (ControlLevel::Controlled, _) => Ok(Some("the control level is `controlled`".to_owned())),
-            (ControlLevel::Autonomous, RiskLevel::High) => Ok(Some("the risk is high".to_owned())),
-            (ControlLevel::Autonomous, RiskLevel::Low | RiskLevel::Medium) => Ok(None),
-        }
-    }
-
-    /// One call of an execution waits for a human at a time, and no write passes it.
-    fn check_open_hold(
-        &self,
-        session: &Session,
-        execution: &ExecutionId,
-        reasons: &[String],
-        origin: Origin<'_>,
-        about: &About,
-        now: Timestamp,
-    ) -> Result<(), Refusal> {
-        let open = session
-            .executions
-            .get(execution)
-            .and_then(|execution| execution.hold.as_ref())
-            .filter(|hold| now < hold.expires_at);
-        let Some(open) = open else { return Ok(()) };
-        let own = match origin {
-            Origin::Approved { hold } | Origin::Edited { hold } => *hold == open.id,
-            Origin::Proposed => false,
-        };
-        if own || (about.kind != Some(ToolKind::Write) && reasons.is_empty()) {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            Rule::Approval,
-            ErrorCode::ApprovalRequired,
-            about.clone(),
-            "A call of this execution already waits for a human.",
-        )
-        .detail("hold", open.id.as_str())
-        .hint("The decision on the open hold makes the next one possible."))
     }
 
     pub(crate) fn permit(
@@ -546,7 +259,11 @@ impl Gate {
         } = assessed;
         let plan_hash = plan::hash(&plan, fingerprint);
         let order = session.next_order();
-        let id = PermitId::from_bytes(id_bytes(plan_hash, order, now));
+        let id = if self.broken(Sabotage::PermitIdsRepeat) {
+            PermitId::from_bytes([0; 16])
+        } else {
+            PermitId::from_bytes(id_bytes(plan_hash, order, now))
+        };
         let plan = Arc::new(plan);
         if let (ToolKind::Write, Some(resource)) = (plan.kind, plan.resource()) {
             let writer = Writer {
@@ -559,6 +276,7 @@ impl Gate {
         let execution = session.execution_mut(&plan.execution);
         execution.last = Some(LastCall {
             fingerprint,
+            permit: Some(id.clone()),
             fate: Fate::Running,
             repeats: 0,
         });
@@ -598,6 +316,7 @@ impl Gate {
         let execution = session.execution_mut(&plan.execution);
         execution.last = Some(LastCall {
             fingerprint,
+            permit: None,
             fate: Fate::Held,
             repeats: 0,
         });
@@ -627,9 +346,14 @@ impl Gate {
         &self,
         session: &mut Session,
         execution: &ExecutionId,
-        refusal: Refusal,
+        refusal: Box<Refusal>,
         now: Timestamp,
-    ) -> Refusal {
+    ) -> Box<Refusal> {
+        let refusal = if self.broken(Sabotage::RefusalsTellStories) {
+            refusal.hint("Please let me suggest that you try again.")
+        } else {
+            refusal
+        };
         let order = session.next_order();
         let known = refusal
             .about
@@ -674,34 +398,6 @@ impl Gate {
     pub(crate) const fn broken(&self, _sabotage: Sabotage) -> bool {
         false
     }
-}
-
-/// What must be observed after a write.
-fn expectation(
-    action: &Action,
-    kind: ToolKind,
-    arguments: &Arguments,
-    resolved: &Resolved,
-    about: &About,
-) -> Result<Option<Expectation>, Refusal> {
-    match kind {
-        ToolKind::Resolve | ToolKind::Read => return Ok(None),
-        ToolKind::Write => {}
-    }
-    let (Some(rule), Some(resource)) = (&action.expect, &resolved.resource) else {
-        return Ok(Some(Expectation::FreeForm));
-    };
-    rule.fill(arguments, resource.id.kind())
-        .map(Some)
-        .map_err(|missing| {
-            Refusal::new(
-                Rule::Arguments,
-                ErrorCode::InvalidInput,
-                about.clone(),
-                format!("Argument `{missing}` is missing: without it the effect could not be checked."),
-            )
-            .detail("at", format!("/{missing}"))
-        })
 }
 
 /// An id that the same inputs make again: replaying a trace reproduces it.

@@ -153,7 +153,7 @@ pub(crate) fn check(
     tool: &Tool,
     plan: &Plan,
     about: &About,
-) -> Result<Say, Refusal> {
+) -> Result<Say, Box<Refusal>> {
     let definition = tool.definition();
     let input = match governance {
         Governance::Absent => return Ok(Say::Nothing),

@@ -29,7 +29,7 @@ pub(crate) fn check(
     kind: ToolKind,
     command: &Value,
     about: &About,
-) -> Result<Judged, Refusal> {
+) -> Result<Judged, Box<Refusal>> {
     let Some(command) = command.as_str() else {
         return Err(Refusal::new(
             Rule::CommandIntent,
@@ -82,7 +82,7 @@ fn within_egress(verdict: &Verdict, egress: &BTreeSet<String>) -> bool {
     !verdict.hosts.is_empty() && verdict.hosts.iter().all(|host| egress.contains(host))
 }
 
-fn not_a_bounded_read(verdict: &Verdict, about: &About) -> Refusal {
+fn not_a_bounded_read(verdict: &Verdict, about: &About) -> Box<Refusal> {
     let message = match (verdict.intent, verdict.category) {
         (Intent::WriteOrUnknown, _) => "The command writes, or cannot be proven not to.".to_owned(),
         (_, Some(category)) => format!("[{}] The command may never end by itself.", category.as_str()),
@@ -100,7 +100,7 @@ fn not_a_bounded_read(verdict: &Verdict, about: &About) -> Refusal {
     }
 }
 
-fn described(verdict: &Verdict, about: &About, message: &str) -> Refusal {
+fn described(verdict: &Verdict, about: &About, message: &str) -> Box<Refusal> {
     let reasons: Vec<String> = verdict
         .reasons
         .iter()

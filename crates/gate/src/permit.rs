@@ -184,6 +184,14 @@ impl Started {
         self.at
     }
 
+    /// The same run again, for exploring both futures of one.
+    pub(crate) fn in_another_future(&self) -> Self {
+        Self {
+            permit: self.permit.in_another_future(),
+            at: self.at,
+        }
+    }
+
     /// The receipt of this run.
     pub fn finish(self, ended: Ended) -> Receipt {
         let plan = &self.permit.plan;
@@ -215,12 +223,12 @@ impl Started {
 #[must_use = "the gate must hear that nothing ran"]
 pub struct NotStarted {
     permit: Permit,
-    refusal: Refusal,
+    refusal: Box<Refusal>,
 }
 
 impl NotStarted {
     /// Why.
-    pub const fn refusal(&self) -> &Refusal {
+    pub fn refusal(&self) -> &Refusal {
         &self.refusal
     }
 
@@ -232,7 +240,7 @@ impl NotStarted {
         &self.permit.plan
     }
 
-    pub(crate) fn into_refusal(self) -> Refusal {
+    pub(crate) fn into_refusal(self) -> Box<Refusal> {
         self.refusal
     }
 }

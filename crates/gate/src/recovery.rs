@@ -32,22 +32,18 @@ pub struct Recoveries {
 impl Recoveries {
     pub(crate) fn track(&mut self, id: u64, code: ErrorCode, tool: &ToolName, now: Timestamp) {
         self.expire(now);
-        match self.pending.get_mut(tool) {
-            Some(pending) => {
-                pending.attempts = pending.attempts.saturating_add(1);
-                pending.code = code;
-            }
-            None => {
-                let pending = PendingRecovery {
-                    id,
-                    code,
-                    tool: tool.clone(),
-                    created_at: now,
-                    attempts: 1,
-                };
-                self.pending.insert(tool.clone(), pending);
-            }
-        }
+        let pending = self
+            .pending
+            .entry(tool.clone())
+            .or_insert_with(|| PendingRecovery {
+                id,
+                code,
+                tool: tool.clone(),
+                created_at: now,
+                attempts: 0,
+            });
+        pending.attempts = pending.attempts.saturating_add(1);
+        pending.code = code;
     }
 
     /// The refusal that a success of this tool answers.

@@ -63,8 +63,8 @@ pub struct About {
 }
 
 impl Refusal {
-    pub(crate) fn new(rule: Rule, code: ErrorCode, about: About, message: impl Into<String>) -> Self {
-        Self {
+    pub(crate) fn new(rule: Rule, code: ErrorCode, about: About, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
             rule,
             code,
             message: message.into(),
@@ -77,26 +77,26 @@ impl Refusal {
             severity: Severity::Blocked,
             details: Details::new(),
             about,
-        }
+        })
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.recovery_hint = Some(hint.into());
         self
     }
 
-    pub(crate) fn recovery(mut self, recovery: Recovery) -> Self {
+    pub(crate) fn recovery(mut self: Box<Self>, recovery: Recovery) -> Box<Self> {
         self.recovery = recovery;
         self
     }
 
-    pub(crate) fn failed(mut self) -> Self {
+    pub(crate) fn failed(mut self: Box<Self>) -> Box<Self> {
         self.severity = Severity::Failed;
         self.recovery = Recovery::Outside;
         self
     }
 
-    pub(crate) fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn detail(mut self: Box<Self>, key: &str, value: impl Into<Value>) -> Box<Self> {
         self.details.insert(key.to_owned(), value.into());
         self
     }

@@ -1,6 +1,6 @@
 //! The repetition guard: the same call at once after itself.
 
-use interlock_protocol::ContentHash;
+use interlock_protocol::{ContentHash, PermitId};
 
 /// How many identical calls are refused recoverably before it counts as a failure.
 pub const THRESHOLD: u32 = 3;
@@ -24,6 +24,8 @@ pub(crate) enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LastCall {
     pub(crate) fingerprint: ContentHash,
+    /// Its permit; none while it waits for a human.
+    pub(crate) permit: Option<PermitId>,
     pub(crate) fate: Fate,
     pub(crate) repeats: u32,
 }
@@ -40,15 +42,15 @@ pub(crate) enum Repeat {
 }
 
 /// Whether the call with this fingerprint repeats the last one. Counts it if it does.
-pub(crate) fn check(last: &mut Option<LastCall>, fingerprint: ContentHash) -> Repeat {
+pub(crate) fn check(last: &mut Option<LastCall>, fingerprint: ContentHash, threshold: u32) -> Repeat {
     let Some(last) = last.as_mut().filter(|last| last.fingerprint == fingerprint) else {
         return Repeat::None;
     };
     match last.fate {
         Fate::Failed => Repeat::None,
         Fate::Running | Fate::Held | Fate::Denied | Fate::Succeeded => {
-            last.repeats = last.repeats.saturating_add(1).min(THRESHOLD + 1);
-            if last.repeats > THRESHOLD {
+            last.repeats = last.repeats.saturating_add(1).min(threshold.saturating_add(1));
+            if last.repeats > threshold {
                 Repeat::Failure(last.repeats)
             } else {
                 Repeat::Recoverable(last.repeats)

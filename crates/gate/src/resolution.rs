@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_protocol::{Arguments, ErrorCode, ResourceId, TargetRule, ToolKind};
+use interlock_protocol::{Arguments, ErrorCode, ResourceId, TargetRule, ToolKind, ToolName};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(crate) fn resolve(
     arguments: &Arguments,
     about: &About,
     now: Timestamp,
-) -> Result<Resolved, Refusal> {
+) -> Result<Resolved, Box<Refusal>> {
     let mut found: Vec<(String, Option<Arc<ResolvedResource>>)> = Vec::new();
     if let Some(id) = tool.fixed_target() {
         found.push(look_up(context, &id.to_string(), None, about, now)?);
@@ -114,7 +114,7 @@ fn write_target(
     strict: StrictResolution,
     found: Vec<(String, Option<Arc<ResolvedResource>>)>,
     about: &About,
-) -> Result<Resolved, Refusal> {
+) -> Result<Resolved, Box<Refusal>> {
     let missing = match strict {
         StrictResolution::On => found.iter().find(|(_, resource)| resource.is_none()),
         StrictResolution::Off => None,
@@ -126,15 +126,15 @@ fn write_target(
     let Some((named, resource)) = found.into_iter().next() else {
         return Err(undiscovered("", about, "The call names no resource to write to."));
     };
-    let resource = match resource {
-        Some(resource) => resource,
-        None => match named.parse::<ResourceId>() {
-            Ok(id) => Arc::new(ResolvedResource::new(id, named.as_str())),
-            Err(_) => {
-                let message = format!("`{named}` is neither discovered nor a canonical resource id.");
-                return Err(undiscovered(&named, about, &message));
-            }
-        },
+    let canonical = || {
+        named
+            .parse()
+            .ok()
+            .map(|id| Arc::new(ResolvedResource::new(id, named.as_str())))
+    };
+    let Some(resource) = resource.or_else(canonical) else {
+        let message = format!("`{named}` is neither discovered nor a canonical resource id.");
+        return Err(undiscovered(&named, about, &message));
     };
     Ok(Resolved {
         resource: Some(resource),
@@ -148,7 +148,7 @@ fn look_up(
     bare: Option<interlock_protocol::ResourceKind>,
     about: &About,
     now: Timestamp,
-) -> Result<(String, Option<Arc<ResolvedResource>>), Refusal> {
+) -> Result<(String, Option<Arc<ResolvedResource>>), Box<Refusal>> {
     let mut lookup = context.lookup(text, now);
     if lookup == Lookup::Unknown
         && let Some(id) = bare.and_then(|kind| ResourceId::global(kind, text).ok())
@@ -174,7 +174,7 @@ fn look_up(
 }
 
 /// Every named resource is the first one, or the host that the first one lives on.
-fn agree(found: &[(String, Option<Arc<ResolvedResource>>)], about: &About) -> Result<(), Refusal> {
+fn agree(found: &[(String, Option<Arc<ResolvedResource>>)], about: &About) -> Result<(), Box<Refusal>> {
     let mut resources = found.iter().filter_map(|(_, resource)| resource.as_deref());
     let Some(primary) = resources.next() else {
         return Ok(());
@@ -198,11 +198,11 @@ fn agree(found: &[(String, Option<Arc<ResolvedResource>>)], about: &About) -> Re
     }
 }
 
-fn undiscovered(name: &str, about: &About, message: &str) -> Refusal {
+fn undiscovered(name: &str, about: &About, message: &str) -> Box<Refusal> {
     let action = about
         .action
         .as_deref()
-        .or(about.tool.as_ref().map(|tool| tool.as_str()))
+        .or(about.tool.as_ref().map(ToolName::as_str))
         .unwrap_or("");
     Refusal::new(
         Rule::StrictResolution,

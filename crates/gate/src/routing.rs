@@ -15,7 +15,7 @@ pub(crate) fn check(
     resolved: &Resolved,
     about: &About,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), Box<Refusal>> {
     match placement {
         Placement::About => return Ok(()),
         Placement::Inside => {}
@@ -30,9 +30,9 @@ pub(crate) fn check(
     let Some(nearest) = children.first() else {
         return Ok(());
     };
-    let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
+    let child_names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
     let ids: Vec<String> = children.iter().map(|child| child.id.to_string()).collect();
-    let what = resolved
+    let host_kind = resolved
         .resource
         .as_ref()
         .map_or("host", |parent| parent.id.kind().as_str());
@@ -41,17 +41,17 @@ pub(crate) fn check(
         ErrorCode::RoutingMismatch,
         about.clone(),
         format!(
-            "`{named}` is the {what} on which [{}] lives, and that was asked for by itself.",
-            names.join(", ")
+            "`{named}` is the {host_kind} on which [{}] lives, and that was asked for by itself.",
+            child_names.join(", ")
         ),
     )
     .detail("target_host", named)
-    .detail("target_kind", what)
+    .detail("target_kind", host_kind)
     .detail("child_kind", nearest.id.kind().as_str())
-    .detail("more_specific_resources", names.clone())
+    .detail("more_specific_resources", child_names.clone())
     .detail("more_specific_resource_ids", ids.clone());
     // With several children, naming one would be guessing.
-    if let ([id], [name]) = (ids.as_slice(), names.as_slice()) {
+    if let ([id], [name]) = (ids.as_slice(), child_names.as_slice()) {
         refusal = refusal.detail("target_resource_id", id.as_str()).hint(format!(
             "target_resource_id='{id}' (preferred) or target_host='{name}' names it."
         ));

@@ -6,7 +6,6 @@ use crate::rule::Rule;
 
 /// One thing that is broken on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only the tests break the gate"))]
 pub(crate) enum Sabotage {
     /// The rule is not asked.
     Skip(Rule),
@@ -30,6 +29,10 @@ pub(crate) enum Sabotage {
     ExpiredHoldApproves,
     /// An approved plan may be another than the one held.
     ApprovesAnotherPlan,
+    /// Two permits carry the same id.
+    PermitIdsRepeat,
+    /// Refusals speak to the model instead of stating facts.
+    RefusalsTellStories,
     /// Phantom detection is off.
     PhantomsPass,
 }

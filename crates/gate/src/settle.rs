@@ -139,7 +139,7 @@ impl Gate {
             Outcome::Failed | Outcome::TimedOut | Outcome::InterruptedUnknown | Outcome::Cancelled => false,
         };
         if let Some(last) = &mut execution.last
-            && last.fingerprint == outstanding.fingerprint
+            && last.permit.as_ref() == Some(&receipt.permit)
         {
             last.fate = if succeeded { Fate::Succeeded } else { Fate::Failed };
         }
@@ -251,15 +251,15 @@ impl Gate {
     }
 
     /// Takes back a permit that never began. Nothing ran, so there is nothing to verify.
-    pub fn not_started(&self, world: &mut World, session: &mut Session, unused: NotStarted) -> Refusal {
+    pub fn not_started(&self, world: &mut World, session: &mut Session, unused: NotStarted) -> Box<Refusal> {
         if let Some(resource) = unused.plan().resource() {
             world.release(resource, unused.permit());
         }
         let id = unused.plan().execution.clone();
         if let Some(execution) = session.executions.get_mut(&id) {
-            let outstanding = execution.outstanding.remove(unused.permit());
-            if let (Some(outstanding), Some(last)) = (&outstanding, &mut execution.last)
-                && last.fingerprint == outstanding.fingerprint
+            execution.outstanding.remove(unused.permit());
+            if let Some(last) = &mut execution.last
+                && last.permit.as_ref() == Some(unused.permit())
             {
                 last.fate = Fate::Failed;
             }
@@ -330,6 +330,11 @@ impl Gate {
     /// Learns a resource that a person named: an `@mention` or a selection. Counts as explicit access.
     pub fn mention(&self, session: &mut Session, resource: ResolvedResource, now: Timestamp) -> Added {
         session.context.add(resource, Access::Explicit, now)
+    }
+
+    /// A person picked a resource that is known. Counts as explicit access.
+    pub fn select(&self, session: &mut Session, resource: &ResourceId, now: Timestamp) {
+        session.context.mark_explicit(resource, now);
     }
 
     /// Learns resources that code resolved for an execution by its own typed operation, as after a restart.

@@ -192,18 +192,16 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
             },
             Observation::Property { name, value },
         ) if name == want => settled(value == wanted, true),
-        (Expectation::Present, Observation::Absent) => FAILED,
         (Expectation::Absent, Observation::Absent)
         | (
             Expectation::Present,
             Observation::Present | Observation::Guest { .. } | Observation::Container { .. },
         ) => VERIFIED,
-        (Expectation::Absent, Observation::Present) => FAILED,
         (Expectation::Absent, Observation::Guest { state, .. } | Observation::Container { state, .. }) => {
             settled(false, state.is_settled())
         }
         // What was written to is gone: no state of it can be as expected any more.
-        (_, Observation::Absent) => FAILED,
+        (_, Observation::Absent) | (Expectation::Absent, Observation::Present) => FAILED,
         _ => Comparison::NotYet,
     }
 }

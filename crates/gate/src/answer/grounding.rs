@@ -5,9 +5,10 @@ use std::ops::Range;
 use interlock_protocol::{Evidence, EvidenceId, Observation, Outcome, ResourceId, Verification};
 use serde_json::Value;
 
-use super::phantom::{Category, Claim, verb_fits};
+use super::phantom::{Category, Claim, object_of, verb_fits};
 use super::text::{Sentence, Word, sentences};
 use crate::context::ResolvedResource;
+use crate::plan::Plan;
 use crate::session::WriteRecord;
 
 /// What a span is.
@@ -183,15 +184,18 @@ fn weigh_action(
         .iter()
         .flat_map(|sentence| named_resources(sentence, known))
         .collect();
+    let object = sentence.iter().find_map(|sentence| object_of(sentence, verb));
     let mut fitting = writes
         .iter()
         .filter(|write| {
             let plan = &write.plan;
-            verb_fits(
-                verb,
-                plan.action.as_deref().unwrap_or(""),
-                plan.command.as_deref().unwrap_or(""),
-            ) && (named.is_empty() || plan.resource().is_some_and(|id| named.contains(&id)))
+            touches(plan, object.as_deref())
+                && verb_fits(
+                    verb,
+                    plan.action.as_deref().unwrap_or(""),
+                    plan.command.as_deref().unwrap_or(""),
+                )
+                && (named.is_empty() || plan.resource().is_some_and(|id| named.contains(&id)))
         })
         .peekable();
     if fitting.peek().is_none() {
@@ -212,11 +216,43 @@ fn weigh_action(
             (_, Some(Verification::Verified)) => return Weight::Backed,
             (_, Some(Verification::Failed)) => {}
             (_, Some(Verification::Observed | Verification::Inconclusive) | None) => {
-                weight = Weight::Unsupported
+                weight = Weight::Unsupported;
             }
         }
     }
     weight
+}
+
+/// Arguments that name something inside the target, which a sentence may name instead of it.
+const NAMING: &[&str] = &[
+    "unit",
+    "path",
+    "image",
+    "name",
+    "command",
+    "container",
+    "alert_id",
+];
+
+/// Whether a plan is about what a sentence calls `object`: its target, or something that an argument names.
+fn touches(plan: &Plan, object: Option<&str>) -> bool {
+    let Some(object) = object else { return true };
+    let names = |text: &str| {
+        let text = text.to_lowercase();
+        text == object
+            || text
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| word == object)
+    };
+    let target = plan.target.as_ref().is_some_and(|target| {
+        names(&target.name) || target.id.uid() == object || target.id.to_string().to_lowercase() == object
+    });
+    target
+        || NAMING
+            .iter()
+            .filter_map(|key| plan.arguments.get(*key))
+            .filter_map(Value::as_str)
+            .any(names)
 }
 
 fn named_resources<'a>(sentence: &Sentence, known: &[&'a ResolvedResource]) -> Vec<&'a ResourceId> {
@@ -309,7 +345,7 @@ fn number(word: &str) -> Option<(f64, i32)> {
     Some((plain.parse().ok()?, i32::try_from(decimals).ok()?))
 }
 
-fn read<'a>(evidence: &'a Evidence) -> Ground<'a> {
+fn read(evidence: &Evidence) -> Ground<'_> {
     let mut ground = Ground {
         id: &evidence.id,
         resource: evidence.resource.as_ref(),

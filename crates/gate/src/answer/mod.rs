@@ -119,7 +119,7 @@ impl Gate {
         now: Timestamp,
     ) -> AnswerDecision {
         if let Err(refusal) = self.may_conclude(session, execution, conclusion, now) {
-            return AnswerDecision::Block(Box::new(self.note_refusal(session, execution, refusal, now)));
+            return AnswerDecision::Block(self.note_refusal(session, execution, refusal, now));
         }
         let tools = self.catalogue.tools().map(|tool| tool.definition().name.as_str());
         let claims = phantom::claims(text, tools);
@@ -157,7 +157,7 @@ impl Gate {
         execution: &ExecutionId,
         conclusion: Conclusion,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         let state = session.state(execution);
         let about = About {
             tool: None,

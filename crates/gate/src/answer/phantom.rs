@@ -193,6 +193,98 @@ pub(crate) fn verb_fits(verb: &str, action: &str, command: &str) -> bool {
             .any(|stem| names(action, stem) || names(command, stem))
 }
 
+/// Words that say nothing about which thing was acted on.
+const GENERIC: &[&str] = &[
+    "the",
+    "a",
+    "an",
+    "it",
+    "them",
+    "this",
+    "that",
+    "these",
+    "your",
+    "its",
+    "all",
+    "both",
+    "container",
+    "containers",
+    "service",
+    "services",
+    "unit",
+    "vm",
+    "guest",
+    "lxc",
+    "node",
+    "host",
+    "server",
+    "machine",
+    "system",
+    "file",
+    "config",
+    "configuration",
+    "command",
+    "alert",
+    "alerts",
+    "process",
+    "note",
+    "successfully",
+    "resource",
+    "workload",
+    "deployment",
+    "pod",
+    "stack",
+    "app",
+    "application",
+    "affected",
+    "failing",
+    "failed",
+    "following",
+];
+
+/// Words with which something other than the object begins.
+const BOUNDARIES: &[&str] = &[
+    "because",
+    "since",
+    "after",
+    "before",
+    "to",
+    "on",
+    "in",
+    "at",
+    "with",
+    "and",
+    "so",
+    "due",
+    "for",
+    "as",
+    "from",
+    "via",
+    "using",
+    "by",
+    "which",
+    "while",
+    "when",
+    "then",
+    "but",
+    "again",
+    "now",
+    "once",
+    "twice",
+    "successfully",
+];
+
+/// What a claimed action was done to, as the sentence names it right behind the verb. None: it does not say.
+pub(crate) fn object_of(sentence: &Sentence, verb: &str) -> Option<String> {
+    let at = sentence.words.iter().position(|word| word.text == verb)?;
+    sentence.words[at + 1..]
+        .iter()
+        .map(|word| word.text.as_str())
+        .take_while(|word| !BOUNDARIES.contains(word))
+        .find(|word| !GENERIC.contains(word))
+        .map(str::to_owned)
+}
+
 /// Words that may stand between the subject and what was done.
 const FILLERS: &[&str] = &[
     "have",

@@ -110,14 +110,16 @@ fn fold(c: char) -> Option<char> {
     match c {
         '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2bc}' | '\u{ff07}' | '\u{b4}' => Some('\''),
         '\u{2010}'..='\u{2013}' | '\u{2212}' => Some('-'),
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
+        // Shows nothing, or is emphasis around or inside a word.
         '\u{ad}'
         | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2064}'
-        | '\u{feff}' => None,
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
-        // Emphasis around or inside a word.
-        '*' | '`' | '~' => None,
+        | '\u{feff}'
+        | '*'
+        | '`'
+        | '~' => None,
         other => Some(other),
     }
 }

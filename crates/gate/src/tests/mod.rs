@@ -1,4 +1,15 @@
 //! The promises of the gate, as tests.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a test hands over its JSON literals"
+)]
 
+mod answers;
 mod fixture;
+mod holds;
+mod levels;
+mod must_not;
+mod prove;
+mod routing;
 mod state_machine;
+mod verification;

@@ -1,0 +1,711 @@
+//! What must hold, whatever a proposer does. Written once; the model check, the hostile proposer and the tests of a
+//! broken gate all ask the same list.
+//!
+//! The invariants do not ask the gate what it believes. They keep a ledger of their own, from what went in and what
+//! came out, and compare.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use interlock_protocol::{ControlLevel, ExecutionId, HoldId, PermitId, ResourceId, ToolKind};
+use jiff::Timestamp;
+
+use crate::answer::Answer;
+use crate::catalogue::Placement;
+use crate::gate::Gate;
+use crate::governance::{Governance, PolicyVerdict};
+use crate::hold::{Hold, HoldStatus};
+use crate::permit::Permit;
+use crate::refusal::Refusal;
+use crate::repetition::Fate;
+use crate::rule::Rule;
+use crate::session::Session;
+use crate::state::State;
+use crate::verification::VerificationEnd;
+use crate::world::{KillSwitch, World};
+
+/// Who acts: a session by its place, and an execution in it.
+pub(crate) type Actor = (usize, ExecutionId);
+
+/// What was seen to happen, from outside the gate.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Ledger {
+    /// Counts what happened.
+    pub(crate) clock: u64,
+    pub(crate) discovered: BTreeSet<(usize, ResourceId)>,
+    pub(crate) explicit: BTreeMap<(usize, ResourceId), Timestamp>,
+    pub(crate) under_way: BTreeMap<PermitId, Run>,
+    pub(crate) unseen: BTreeMap<PermitId, Unseen>,
+    pub(crate) last: BTreeMap<Actor, Last>,
+    pub(crate) issued: BTreeSet<PermitId>,
+    pub(crate) approved: BTreeSet<HoldId>,
+    /// Writes that were seen to have worked, by actor and resource.
+    pub(crate) done: BTreeSet<(usize, ResourceId)>,
+}
+
+/// The last call that an actor got a permit for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Last {
+    pub(crate) call: String,
+    pub(crate) permit: PermitId,
+    pub(crate) fate: Fate,
+}
+
+/// A permit without a receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) actor: Actor,
+    pub(crate) kind: ToolKind,
+    pub(crate) resource: Option<ResourceId>,
+    pub(crate) issued_at: u64,
+    pub(crate) begun: bool,
+}
+
+/// A write that ended and was not looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    pub(crate) actor: Actor,
+    pub(crate) resource: ResourceId,
+    pub(crate) ended_at: u64,
+}
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Occurrence<'a> {
+    /// A permit was issued.
+    Permitted {
+        actor: &'a Actor,
+        permit: &'a Permit,
+        call: &'a str,
+        placement: Placement,
+        governance: Governance<'a>,
+        approved: Option<&'a Hold>,
+    },
+    /// A call was held.
+    Held { actor: &'a Actor, hold: &'a Hold },
+    /// A proposal was refused.
+    Refused { actor: &'a Actor, refusal: &'a Refusal },
+    /// A permit was consumed and the call runs.
+    Begun { permit: &'a PermitId },
+    /// A permit was consumed and nothing ran.
+    NotBegun { permit: &'a PermitId },
+    /// Running ended.
+    Ended {
+        permit: &'a PermitId,
+        succeeded: bool,
+        ends: &'a [VerificationEnd],
+        found: &'a [ResourceId],
+        asked: bool,
+    },
+    /// Code took a reading.
+    Observed {
+        resource: &'a ResourceId,
+        ends: &'a [VerificationEnd],
+    },
+    /// A final answer was let out.
+    Answered {
+        actor: &'a Actor,
+        answer: &'a Answer,
+        claims: Option<&'a ResourceId>,
+    },
+    /// A person named a resource.
+    Mentioned {
+        session: usize,
+        resource: &'a ResourceId,
+    },
+    /// What was discovered was forgotten.
+    Reset { session: usize, kept: &'a [ResourceId] },
+}
+
+/// What is looked at after each occurrence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) world: &'a World,
+    pub(crate) sessions: &'a [Session],
+    pub(crate) now: Timestamp,
+}
+
+/// An invariant, by name.
+pub(crate) struct Invariant {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it says.
+    pub(crate) says: &'static str,
+    /// Whether it holds for what just happened, given what happened before.
+    holds: fn(&Ledger, &Occurrence<'_>, View<'_>) -> bool,
+}
+
+/// Every invariant.
+pub(crate) const INVARIANTS: &[Invariant] = &[
+    Invariant {
+        name: "discovery_before_action",
+        says: "a write is permitted only on a resource that was discovered in its session",
+        holds: discovery_before_action,
+    },
+    Invariant {
+        name: "one_write_at_a_time",
+        says: "no execution gets a write while its last one is under way or was not looked at",
+        holds: one_write_at_a_time,
+    },
+    Invariant {
+        name: "answer_waits",
+        says: "no final answer is given while a write is under way or was not looked at",
+        holds: answer_waits,
+    },
+    Invariant {
+        name: "every_write_is_looked_at",
+        says: "a write that began, whatever became of it, stays due until it is looked at",
+        holds: every_write_is_looked_at,
+    },
+    Invariant {
+        name: "only_its_own_resource_verifies",
+        says: "only a reading of the written resource, permitted after the write ended, ends its verification",
+        holds: only_its_own_resource_verifies,
+    },
+    Invariant {
+        name: "reads_do_not_write",
+        says: "what runs as a read is a bounded read, and what the tables call a write is not run as a read",
+        holds: reads_do_not_write,
+    },
+    Invariant {
+        name: "reads_do_not_go_through_write_tools",
+        says: "no command that only reads is permitted as a write",
+        holds: reads_do_not_go_through_write_tools,
+    },
+    Invariant {
+        name: "unknown_tools_never_run",
+        says: "no tool outside the catalogue or the session's scope is permitted",
+        holds: unknown_tools_never_run,
+    },
+    Invariant {
+        name: "arguments_fit",
+        says: "what is permitted fits its tool's schema",
+        holds: arguments_fit,
+    },
+    Invariant {
+        name: "inside_the_right_resource",
+        says: "no call that runs inside its target is permitted on the host of something that was asked for by itself",
+        holds: inside_the_right_resource,
+    },
+    Invariant {
+        name: "bulk_is_not_intent",
+        says: "routing refuses only where something was asked for by itself",
+        holds: bulk_is_not_intent,
+    },
+    Invariant {
+        name: "one_writer",
+        says: "a resource has one writer at a time",
+        holds: one_writer,
+    },
+    Invariant {
+        name: "kill_switch_stops_writes",
+        says: "no write begins while the kill switch is engaged",
+        holds: kill_switch_stops_writes,
+    },
+    Invariant {
+        name: "a_permit_runs_once",
+        says: "a permit is new, begins once, and ends only after it began",
+        holds: a_permit_runs_once,
+    },
+    Invariant {
+        name: "a_hold_permits_its_plan_once",
+        says: "an approved hold gives one permit, in its time, for exactly the plan that was held",
+        holds: a_hold_permits_its_plan_once,
+    },
+    Invariant {
+        name: "the_level_is_kept",
+        says: "no write is permitted at `read_only`, and none at `controlled` that no human approved",
+        holds: the_level_is_kept,
+    },
+    Invariant {
+        name: "governance_is_kept",
+        says: "nothing is permitted that a policy denies",
+        holds: governance_is_kept,
+    },
+    Invariant {
+        name: "no_repetition",
+        says: "a call is not permitted at once after itself unless the first one failed or its resource is being verified",
+        holds: no_repetition,
+    },
+    Invariant {
+        name: "no_phantoms",
+        says: "no answer claims an action that no receipt shows",
+        holds: no_phantoms,
+    },
+    Invariant {
+        name: "refusals_are_facts",
+        says: "every refusal is a blocked or failed envelope with its rule, and has a metric",
+        holds: refusals_are_facts,
+    },
+];
+
+fn discovery_before_action(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted { actor, permit, .. } if permit.kind() == ToolKind::Write => permit
+            .plan()
+            .resource()
+            .is_some_and(|resource| ledger.discovered.contains(&(actor.0, resource.clone()))),
+        _ => true,
+    }
+}
+
+fn one_write_at_a_time(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted { actor, permit, .. } if permit.kind() == ToolKind::Write => {
+            !ledger.is_busy(actor)
+        }
+        _ => true,
+    }
+}
+
+fn answer_waits(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Answered { actor, .. } => !ledger.is_busy(actor),
+        _ => true,
+    }
+}
+
+fn every_write_is_looked_at(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let pending = |actor: &Actor, permit: &PermitId| {
+        view.sessions[actor.0]
+            .pending(&actor.1)
+            .iter()
+            .any(|pending| pending.permit == *permit)
+    };
+    match happened {
+        Occurrence::Ended { permit, ends, .. } => match ledger.under_way.get(*permit) {
+            Some(run) if run.kind == ToolKind::Write => {
+                pending(&run.actor, permit)
+                    && view.sessions[run.actor.0].state(&run.actor.1) == State::Verifying
+            }
+            _ => ledger.unseen.iter().all(|(permit, unseen)| {
+                ends.iter().any(|end| end.permit == *permit) || pending(&unseen.actor, permit)
+            }),
+        },
+        Occurrence::Observed { ends, .. } => ledger.unseen.iter().all(|(permit, unseen)| {
+            ends.iter().any(|end| end.permit == *permit) || pending(&unseen.actor, permit)
+        }),
+        _ => ledger
+            .unseen
+            .iter()
+            .all(|(permit, unseen)| pending(&unseen.actor, permit)),
+    }
+}
+
+fn only_its_own_resource_verifies(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let (ends, resource, taken) = match happened {
+        Occurrence::Ended { permit, ends, .. } => match ledger.under_way.get(*permit) {
+            Some(run) => (*ends, run.resource.as_ref(), run.issued_at),
+            None => return ends.is_empty(),
+        },
+        Occurrence::Observed { resource, ends } => (*ends, Some(*resource), ledger.clock + 1),
+        _ => return true,
+    };
+    ends.iter().all(|end| {
+        ledger
+            .unseen
+            .get(&end.permit)
+            .is_some_and(|unseen| resource == Some(&unseen.resource) && taken > unseen.ended_at)
+    })
+}
+
+fn reads_do_not_write(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted { permit, .. } = happened else {
+        return true;
+    };
+    let plan = permit.plan();
+    if plan.kind == ToolKind::Write {
+        return true;
+    }
+    let table = view
+        .gate
+        .catalogue()
+        .classify(plan.tool.as_str(), &plan.arguments);
+    let bounded = plan
+        .command
+        .as_deref()
+        .is_none_or(|command| (view.gate.analyse)(command).is_bounded_read());
+    table != ToolKind::Write && bounded
+}
+
+fn reads_do_not_go_through_write_tools(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted { permit, .. } = happened else {
+        return true;
+    };
+    let plan = permit.plan();
+    plan.kind != ToolKind::Write
+        || plan.command.as_deref().is_none_or(|command| {
+            (view.gate.analyse)(command).intent == interlock_shell::Intent::WriteOrUnknown
+        })
+}
+
+fn unknown_tools_never_run(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted { actor, permit, .. } = happened else {
+        return true;
+    };
+    let tool = &permit.plan().tool;
+    view.gate.catalogue().get(tool.as_str()).is_some()
+        && view.sessions[actor.0].options().tools.contains(tool)
+}
+
+fn arguments_fit(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted { permit, .. } = happened else {
+        return true;
+    };
+    let plan = permit.plan();
+    let arguments = serde_json::Value::Object(plan.arguments.clone());
+    view.gate
+        .catalogue()
+        .get(plan.tool.as_str())
+        .is_some_and(|tool| tool.validate(&arguments).is_ok())
+}
+
+fn inside_the_right_resource(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        actor,
+        permit,
+        placement: Placement::Inside,
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    let Some(target) = permit.plan().resource() else {
+        return true;
+    };
+    !ledger.has_explicit_child(actor.0, target, view)
+}
+
+fn bulk_is_not_intent(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Refused { actor, refusal } = happened else {
+        return true;
+    };
+    refusal.rule != Rule::Routing
+        || ledger.explicit.iter().any(|((session, id), at)| {
+            *session == actor.0 && id.host().is_some() && ledger.is_recent(*at, *session, view)
+        })
+}
+
+fn one_writer(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let fresh = match happened {
+        Occurrence::Permitted { permit, .. } if permit.kind() == ToolKind::Write => !ledger
+            .under_way
+            .values()
+            .any(|run| run.kind == ToolKind::Write && run.resource.as_ref() == permit.plan().resource()),
+        _ => true,
+    };
+    fresh && view.world.writers().count() <= ledger.under_way.len() + 1
+}
+
+fn kill_switch_stops_writes(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    match happened {
+        Occurrence::Begun { permit } => {
+            view.world.kill_switch == KillSwitch::Released
+                || ledger
+                    .under_way
+                    .get(*permit)
+                    .is_some_and(|run| run.kind != ToolKind::Write)
+        }
+        Occurrence::Permitted { permit, .. } => {
+            view.world.kill_switch == KillSwitch::Released || permit.kind() != ToolKind::Write
+        }
+        _ => true,
+    }
+}
+
+fn a_permit_runs_once(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted { permit, .. } => !ledger.issued.contains(permit.id()),
+        Occurrence::Begun { permit } => ledger.under_way.get(*permit).is_some_and(|run| !run.begun),
+        Occurrence::NotBegun { permit } => ledger.under_way.get(*permit).is_some_and(|run| !run.begun),
+        Occurrence::Ended { permit, .. } => ledger.under_way.contains_key(*permit),
+        _ => true,
+    }
+}
+
+fn a_hold_permits_its_plan_once(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted {
+            permit,
+            approved: Some(hold),
+            ..
+        } => {
+            permit.plan_hash() == hold.plan_hash
+                && permit.plan().hash() == hold.plan_hash
+                && view.now < hold.expires_at
+                && !ledger.approved.contains(&hold.id)
+        }
+        Occurrence::Held { hold, .. } => {
+            hold.plan.hash() == hold.plan_hash
+                && hold.status == HoldStatus::Pending
+                && !hold.reasons.is_empty()
+        }
+        _ => true,
+    }
+}
+
+fn the_level_is_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted {
+            actor,
+            permit,
+            approved,
+            ..
+        } if permit.kind() == ToolKind::Write => match view.sessions[actor.0].options().level {
+            ControlLevel::ReadOnly => false,
+            ControlLevel::Controlled => approved.is_some() && permit.approved_by().is_some(),
+            ControlLevel::Autonomous => {
+                approved.is_some() || permit.plan().risk != interlock_protocol::RiskLevel::High
+            }
+        },
+        _ => true,
+    }
+}
+
+fn governance_is_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Permitted {
+            governance: Governance::Given(input),
+            approved,
+            ..
+        } => match &input.policy {
+            PolicyVerdict::Forbid { .. } | PolicyVerdict::DefaultDeny => false,
+            PolicyVerdict::PermitWithApproval { .. } => approved.is_some(),
+            PolicyVerdict::NotConsulted | PolicyVerdict::Permit { .. } => true,
+        },
+        _ => true,
+    }
+}
+
+fn no_repetition(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        actor,
+        permit,
+        call,
+        approved: None,
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    match ledger.last.get(*actor) {
+        Some(last) if last.call == *call && last.fate != Fate::Failed => {
+            permit.kind() != ToolKind::Write
+                && ledger.unseen.values().any(|unseen| {
+                    unseen.actor == **actor && Some(&unseen.resource) == permit.plan().resource()
+                })
+        }
+        _ => true,
+    }
+}
+
+fn no_phantoms(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    match happened {
+        Occurrence::Answered {
+            actor,
+            answer,
+            claims: Some(resource),
+        } => answer.replaced.is_some() || ledger.done.contains(&(actor.0, (*resource).clone())),
+        _ => true,
+    }
+}
+
+fn refusals_are_facts(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Refused { refusal, .. } = happened else {
+        return true;
+    };
+    let response = refusal.to_response();
+    let Some(error) = response.error() else {
+        return false;
+    };
+    let addresses_the_model = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
+            ["you", "your", "please", "let", "i"]
+                .iter()
+                .any(|address| word.eq_ignore_ascii_case(address))
+        })
+    };
+    error.code == refusal.code
+        && error.details.contains_key("rule")
+        && error.details.contains_key("auto_recoverable")
+        && !refusal.recovery_hint.as_deref().is_some_and(addresses_the_model)
+        && view.gate.metric(refusal).name.starts_with("interlock_")
+}
+
+/// An invariant that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Violation {
+    /// The invariant.
+    pub invariant: &'static str,
+    /// What it says.
+    pub says: &'static str,
+    /// What happened.
+    pub happened: String,
+}
+
+/// Asks every invariant about one occurrence, then writes it into the ledger.
+pub(crate) fn check(
+    ledger: &mut Ledger,
+    happened: &Occurrence<'_>,
+    view: View<'_>,
+    found: &mut Vec<Violation>,
+) {
+    for invariant in INVARIANTS {
+        if !(invariant.holds)(ledger, happened, view) {
+            found.push(Violation {
+                invariant: invariant.name,
+                says: invariant.says,
+                happened: format!("{happened:?}").chars().take(600).collect(),
+            });
+        }
+    }
+    ledger.record(happened, view.now);
+}
+
+impl Ledger {
+    /// All that was discovered is too old to be used.
+    pub(crate) fn forget_discoveries(&mut self) {
+        self.discovered.clear();
+        self.explicit.clear();
+    }
+
+    fn is_busy(&self, actor: &Actor) -> bool {
+        self.under_way
+            .values()
+            .any(|run| run.kind == ToolKind::Write && run.actor == *actor)
+            || self.unseen.values().any(|unseen| unseen.actor == *actor)
+    }
+
+    fn has_explicit_child(&self, session: usize, host: &ResourceId, view: View<'_>) -> bool {
+        self.explicit.iter().any(|((owner, id), at)| {
+            *owner == session
+                && id != host
+                && id.host() == Some(host.uid())
+                && self.is_recent(*at, session, view)
+                && view.sessions[session].context().get(id, view.now).is_some()
+        })
+    }
+
+    fn is_recent(&self, at: Timestamp, session: usize, view: View<'_>) -> bool {
+        view.now.duration_since(at) <= view.sessions[session].options().limits.explicit_window
+    }
+
+    fn record(&mut self, happened: &Occurrence<'_>, now: Timestamp) {
+        self.clock += 1;
+        match happened {
+            Occurrence::Permitted {
+                actor,
+                permit,
+                call,
+                approved,
+                ..
+            } => {
+                self.issued.insert(permit.id().clone());
+                let last = Last {
+                    call: (*call).to_owned(),
+                    permit: permit.id().clone(),
+                    fate: Fate::Running,
+                };
+                self.last.insert((*actor).clone(), last);
+                if let Some(hold) = approved {
+                    self.approved.insert(hold.id.clone());
+                }
+                let run = Run {
+                    actor: (*actor).clone(),
+                    kind: permit.kind(),
+                    resource: permit.plan().resource().cloned(),
+                    issued_at: self.clock,
+                    begun: false,
+                };
+                self.under_way.insert(permit.id().clone(), run);
+            }
+            Occurrence::Begun { permit } => {
+                if let Some(run) = self.under_way.get_mut(*permit) {
+                    run.begun = true;
+                }
+            }
+            Occurrence::NotBegun { permit } => {
+                if let Some(run) = self.under_way.remove(*permit) {
+                    self.fate(&run.actor, permit, Fate::Failed);
+                }
+            }
+            Occurrence::Ended {
+                permit,
+                succeeded,
+                ends,
+                found,
+                asked,
+            } => {
+                let Some(run) = self.under_way.remove(*permit) else {
+                    return;
+                };
+                self.fate(
+                    &run.actor,
+                    permit,
+                    if *succeeded { Fate::Succeeded } else { Fate::Failed },
+                );
+                match (run.kind, run.resource) {
+                    (ToolKind::Write, Some(resource)) => {
+                        let unseen = Unseen {
+                            actor: run.actor,
+                            resource,
+                            ended_at: self.clock,
+                        };
+                        self.unseen.insert((*permit).clone(), unseen);
+                    }
+                    (ToolKind::Resolve, _) if *succeeded => self.learn(run.actor.0, found, *asked, now),
+                    _ => {}
+                }
+                self.saw(ends);
+            }
+            Occurrence::Observed { ends, .. } => self.saw(ends),
+            Occurrence::Mentioned { session, resource } => {
+                self.learn(*session, std::slice::from_ref(*resource), true, now);
+            }
+            Occurrence::Reset { session, kept } => {
+                self.discovered
+                    .retain(|(owner, id)| owner != session || kept.contains(id));
+                self.explicit
+                    .retain(|(owner, id), _| owner != session || kept.contains(id));
+                self.last.retain(|(owner, _), _| owner != session);
+            }
+            // The held call is the last one now.
+            Occurrence::Held { actor, .. } => {
+                self.last.remove(*actor);
+            }
+            Occurrence::Refused { .. } | Occurrence::Answered { .. } => {}
+        }
+    }
+
+    fn learn(&mut self, session: usize, found: &[ResourceId], asked: bool, now: Timestamp) {
+        for id in found {
+            self.discovered.insert((session, id.clone()));
+            if asked && found.len() == 1 {
+                self.explicit.insert((session, id.clone()), now);
+            }
+        }
+    }
+
+    fn saw(&mut self, ends: &[VerificationEnd]) {
+        use interlock_protocol::Verification;
+        for end in ends {
+            let Some(unseen) = self.unseen.remove(&end.permit) else {
+                continue;
+            };
+            match end.outcome {
+                Verification::Verified | Verification::Observed | Verification::Inconclusive => {
+                    self.done.insert((unseen.actor.0, unseen.resource));
+                }
+                Verification::Failed => {}
+            }
+        }
+    }
+
+    fn fate(&mut self, actor: &Actor, permit: &PermitId, fate: Fate) {
+        if let Some(last) = self.last.get_mut(actor)
+            && last.permit == *permit
+        {
+            last.fate = fate;
+        }
+    }
+}

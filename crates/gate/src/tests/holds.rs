@@ -1,0 +1,282 @@
+//! Holds: bound to their plan, decided once, in time, by the right person.
+
+use interlock_protocol::{ControlLevel, ErrorCode, Outcome};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::fixture::*;
+use crate::*;
+
+fn stage() -> Stage {
+    Stage::at_level(ControlLevel::Controlled).discover(vec![delly(), jellyfin(), homepage()])
+}
+
+fn approve(stage: &mut Stage, hold: &mut Hold, by: &str, random: [u8; 32]) -> Result<Permit, Box<Refusal>> {
+    let (token, mut record) = hold.open_for(user(by), random, stage.now);
+    approve_with(stage, hold, by, &token, &mut record)
+}
+
+fn approve_with(
+    stage: &mut Stage,
+    hold: &mut Hold,
+    by: &str,
+    token: &ApprovalToken,
+    record: &mut TokenRecord,
+) -> Result<Permit, Box<Refusal>> {
+    let by = user(by);
+    let situation = stage.situation();
+    let mut approval = Approval {
+        by: &by,
+        token,
+        record,
+    };
+    stage.gate.approve(
+        &mut stage.world,
+        &mut stage.session,
+        hold,
+        &mut approval,
+        situation,
+    )
+}
+
+#[test]
+fn an_approved_hold_gives_the_permit_for_its_plan_and_no_other() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    assert_eq!(stage.state(), State::Reading);
+    let permit = approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap();
+    assert_eq!((permit.plan_hash(), permit.plan()), (hold.plan_hash, &hold.plan));
+    assert_eq!(permit.approved_by(), Some(&user("anna")));
+    stage.run(permit, Outcome::Succeeded);
+    assert_eq!(stage.state(), State::Verifying);
+}
+
+#[test]
+fn two_approvals_of_one_hold_and_exactly_one_wins() {
+    let mut stage = stage();
+    let hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let (mut first, mut second) = (hold.clone(), hold);
+    let permit = approve(&mut stage, &mut first, "anna", [1; 32]).unwrap();
+    stage.run(permit, Outcome::Succeeded);
+    let refusal = approve(&mut stage, &mut second, "boris", [2; 32]).unwrap_err();
+    assert_eq!(refusal.rule, Rule::Hold);
+}
+
+#[test]
+fn a_token_works_for_its_approver_once_and_for_ten_minutes() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let (token, record) = hold.open_for(user("anna"), [1; 32], stage.now);
+    let wrong = ApprovalToken::from_bytes([2; 32]);
+    let mut used = record.clone();
+    used.used_at = Some(stage.now);
+    let mut late = record.clone();
+    late.expires_at = stage.now;
+    let cases: [(&str, &ApprovalToken, TokenRecord); 4] = [
+        ("anna", &wrong, record.clone()),
+        ("boris", &token, record.clone()),
+        ("anna", &token, used),
+        ("anna", &token, late),
+    ];
+    for (by, token, mut record) in cases {
+        let refusal = approve_with(&mut stage, &mut hold, by, token, &mut record).unwrap_err();
+        assert_eq!(
+            (refusal.rule, hold.status.clone()),
+            (Rule::Hold, HoldStatus::Pending)
+        );
+    }
+    assert!(record.expires_at <= stage.now + SignedDuration::from_mins(10));
+    assert_eq!(format!("{token:?}"), "ApprovalToken(hidden)");
+    assert!(!serde_json::to_string(&record).unwrap().contains(&"01".repeat(32)));
+    let mut record = record;
+    assert!(approve_with(&mut stage, &mut hold, "anna", &token, &mut record).is_ok());
+    assert_eq!(record.used_at, Some(stage.now));
+}
+
+#[test]
+fn four_eyes_keeps_the_owner_from_approving() {
+    let options = SessionOptions {
+        level: ControlLevel::Controlled,
+        owner: Some(user("olga")),
+        four_eyes: FourEyes::On,
+        ..SessionOptions::default()
+    };
+    let mut stage = Stage::with(options).discover(vec![jellyfin()]);
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    assert!(approve(&mut stage, &mut hold, "olga", [1; 32]).is_err());
+    assert!(approve(&mut stage, &mut hold, "anna", [2; 32]).is_ok());
+}
+
+#[test]
+fn a_hold_expires() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    stage.wait(SignedDuration::from_mins(10));
+    let refusal = approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::Timeout);
+    assert_eq!(hold.status, HoldStatus::Expired { at: stage.now });
+    let _again = stage.held("infra_control", restart("lxc:delly:105"));
+}
+
+#[test]
+fn a_denial_is_told_with_its_reason_and_asking_again_at_once_is_a_repetition() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let told = stage
+        .gate
+        .deny(
+            &mut stage.session,
+            &mut hold,
+            &user("anna"),
+            "backup is running",
+            stage.now,
+        )
+        .unwrap();
+    assert_eq!(told.code, ErrorCode::ActionNotAllowed);
+    assert_eq!(told.details["reason"], json!("backup is running"));
+    assert_eq!(
+        stage.refused("infra_control", restart("lxc:delly:105")).rule,
+        Rule::Repetition
+    );
+    assert!(
+        stage
+            .gate
+            .deny(&mut stage.session, &mut hold, &user("anna"), "again", stage.now)
+            .is_err()
+    );
+}
+
+#[test]
+fn an_edited_plan_passes_the_whole_gate_and_has_a_new_hash() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let edit = |stage: &mut Stage, hold: &mut Hold, arguments: Value| {
+        let Value::Object(arguments) = arguments else {
+            panic!("an object")
+        };
+        let situation = stage.situation();
+        stage.gate.edit(
+            &stage.world,
+            &mut stage.session,
+            hold,
+            &user("anna"),
+            arguments,
+            situation,
+        )
+    };
+    let refusal = edit(&mut stage, &mut hold, restart("lxc:delly:999")).unwrap_err();
+    assert_eq!(
+        (refusal.rule, &hold.status),
+        (Rule::StrictResolution, &HoldStatus::Pending)
+    );
+    let mut edited = edit(&mut stage, &mut hold, restart("lxc:delly:141")).unwrap();
+    assert_ne!(edited.plan_hash, hold.plan_hash);
+    assert_eq!(
+        edited.edited_from,
+        Some(EditedFrom {
+            hold: hold.id.clone(),
+            plan_hash: hold.plan_hash,
+            by: user("anna")
+        })
+    );
+    assert!(approve(&mut stage, &mut hold, "anna", [1; 32]).is_err());
+    let permit = approve(&mut stage, &mut edited, "anna", [2; 32]).unwrap();
+    assert_eq!(permit.plan().resource(), Some(&id("lxc:delly:141")));
+}
+
+#[test]
+fn a_hold_survives_a_restart_and_its_resources_are_discovered_anew_first() {
+    let mut before = stage();
+    let hold = before.held("infra_control", restart("lxc:delly:105"));
+    let stored = serde_json::to_string(&hold).unwrap();
+    let mut stage = Stage::at_level(ControlLevel::Controlled);
+    let mut hold: Hold = serde_json::from_str(&stored).unwrap();
+    assert!(
+        approve(&mut stage, &mut hold, "anna", [1; 32]).is_err(),
+        "nothing was discovered yet"
+    );
+    let agent = stage.agent.clone();
+    stage
+        .gate
+        .rediscover(&mut stage.session, &agent, vec![jellyfin()], stage.now);
+    assert!(approve(&mut stage, &mut hold, "anna", [2; 32]).is_ok());
+}
+
+#[test]
+fn a_stored_plan_that_was_changed_is_not_the_one_that_was_held() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    hold.plan
+        .arguments
+        .insert("target_resource_id".to_owned(), json!("node:delly"));
+    let refusal = approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap_err();
+    assert_eq!(
+        (refusal.rule, refusal.code),
+        (Rule::Hold, ErrorCode::PolicyBlocked)
+    );
+}
+
+#[test]
+fn an_approved_plan_whose_live_state_has_changed_is_refused_with_what_changed() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    stage.search(vec![ResolvedResource {
+        state: Some("stopped".to_owned()),
+        ..jellyfin()
+    }]);
+    let refusal = approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap_err();
+    assert_eq!(refusal.rule, Rule::LiveState);
+    assert_eq!(
+        refusal.details["changes"],
+        json!([{"field": "state", "was": "running", "now": "stopped"}])
+    );
+}
+
+#[test]
+fn the_kill_switch_stops_an_approval_and_a_permit_that_waits() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    stage.world.kill_switch = KillSwitch::Engaged;
+    assert_eq!(
+        approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap_err().rule,
+        Rule::KillSwitch
+    );
+    stage.world.kill_switch = KillSwitch::Released;
+    let permit = approve(&mut stage, &mut hold, "anna", [2; 32]).unwrap();
+    let unused = permit.begin(KillSwitch::Engaged, stage.now).unwrap_err();
+    assert_eq!(unused.refusal().rule, Rule::KillSwitch);
+    stage
+        .gate
+        .not_started(&mut stage.world, &mut stage.session, *unused);
+    assert_eq!(
+        (stage.state(), stage.world.writers().count()),
+        (State::Reading, 0)
+    );
+}
+
+#[test]
+fn a_permit_goes_stale() {
+    let mut stage = Stage::discovered();
+    let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+    stage.wait(SignedDuration::from_mins(2));
+    let unused = permit.begin(KillSwitch::Released, stage.now).unwrap_err();
+    assert_eq!(unused.refusal().rule, Rule::PermitExpiry);
+}
+
+#[test]
+fn a_forced_conclusion_gives_up_an_open_hold_for_good() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    assert!(matches!(stage.answer("Done.", &[]), AnswerDecision::Block(_)));
+    let agent = stage.agent.clone();
+    let answer = stage.gate.decide_final_answer(
+        &mut stage.session,
+        &agent,
+        "Ending.",
+        &[],
+        Conclusion::Forced,
+        stage.now,
+    );
+    assert!(matches!(answer, AnswerDecision::Release(_)));
+    assert!(approve(&mut stage, &mut hold, "anna", [1; 32]).is_err());
+}

@@ -1,0 +1,294 @@
+//! Verification: about the written resource, after the write, by code if nobody else.
+
+use interlock_protocol::{Expectation, Observation, Outcome, RunState, Status, UnitActivity, Verification};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::fixture::*;
+use crate::*;
+
+fn written(outcome: Outcome) -> Stage {
+    let mut stage = Stage::discovered();
+    let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+    stage.run(permit, outcome);
+    stage
+}
+
+fn outcomes(ends: &[VerificationEnd]) -> Vec<Verification> {
+    ends.iter().map(|end| end.outcome).collect()
+}
+
+#[test]
+fn a_reading_of_another_resource_verifies_nothing() {
+    let mut stage = written(Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:141", "uptime"));
+    let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+    assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
+}
+
+#[test]
+fn a_reading_that_was_permitted_before_the_write_verifies_nothing() {
+    let mut stage = Stage::discovered();
+    let early = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+    stage.run(permit, Outcome::Succeeded);
+    let settled = stage.run_read(early, guest(RunState::Running, stage.now), json!({}));
+    assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
+}
+
+#[test]
+fn a_reading_taken_at_its_source_before_the_write_ended_verifies_nothing() {
+    let mut stage = written(Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let started = stage.begin(permit);
+    let mut evidence = stage.evidence(
+        Some(id("lxc:delly:105")),
+        guest(RunState::Running, stage.now),
+        json!({}),
+    );
+    evidence.taken_at = stage.now - SignedDuration::from_secs(60);
+    let receipt = stage.finish(started, Outcome::Succeeded);
+    let settled = stage.settle(&receipt, Some(&evidence), Vec::new());
+    assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
+}
+
+#[test]
+fn still_booting_is_not_conclusive_and_may_be_looked_at_again_at_once() {
+    let mut stage = written(Outcome::Succeeded);
+    for _ in 0..6 {
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let settled = stage.run_read(permit, guest(RunState::Starting, stage.now), json!({}));
+        assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
+    }
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+    assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
+}
+
+#[test]
+fn failed_ends_verifying_and_is_reported_as_failed_whatever_the_model_writes() {
+    let mut stage = written(Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let settled = stage.run_read(permit, guest(RunState::Stopped, stage.now), json!({}));
+    assert_eq!(
+        (outcomes(&settled.ended), stage.state()),
+        (vec![Verification::Failed], State::Reading)
+    );
+    let AnswerDecision::Release(answer) = stage.answer("I restarted jellyfin. It works.", &[]) else {
+        panic!()
+    };
+    assert_eq!(answer.text, SAFE_FAILURE);
+    insta::assert_snapshot!(answer.render());
+}
+
+#[test]
+fn a_write_that_failed_or_timed_out_may_still_be_verified() {
+    for outcome in [Outcome::Failed, Outcome::TimedOut, Outcome::InterruptedUnknown] {
+        let mut stage = written(outcome);
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+        assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
+    }
+}
+
+#[test]
+fn a_free_form_command_is_observed_by_any_later_reading_of_its_resource() {
+    let mut stage = Stage::discovered();
+    let command = json!({"action": "command", "target_resource_id": "lxc:delly:105", "command": "touch /x"});
+    let permit = stage.allowed("infra_control", command);
+    assert_eq!(permit.plan().expectation, Some(Expectation::FreeForm));
+    stage.run(permit, Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
+    let settled = stage.run_read(permit, Vec::new(), json!({"stdout": "/x"}));
+    assert_eq!(outcomes(&settled.ended), [Verification::Observed]);
+}
+
+#[test]
+fn a_failed_read_verifies_nothing() {
+    let mut stage = written(Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    stage.run(permit, Outcome::Failed);
+    assert_eq!(stage.state(), State::Verifying);
+}
+
+#[test]
+fn at_the_deadline_code_takes_the_reading_and_what_stays_unobservable_is_inconclusive() {
+    let mut stage = written(Outcome::Succeeded);
+    assert_eq!(stage.gate.due_readings(&stage.session, stage.now), []);
+    stage.wait(VERIFY_WITHIN);
+    let ends = stage.nothing_observable(Moment::Deadline);
+    assert_eq!(
+        (outcomes(&ends), stage.state()),
+        (vec![Verification::Inconclusive], State::Reading)
+    );
+    let AnswerDecision::Release(answer) = stage.answer("The restart was requested.", &[]) else {
+        panic!()
+    };
+    assert_eq!(answer.status, Status::Unverified);
+    insta::assert_snapshot!(answer.render());
+}
+
+#[test]
+fn code_reads_before_a_forced_conclusion_too() {
+    let mut stage = written(Outcome::TimedOut);
+    let agent = stage.agent.clone();
+    let due = stage.gate.readings_before_conclusion(&stage.session, &agent);
+    let evidence = stage.evidence(
+        Some(id("lxc:delly:105")),
+        guest(RunState::Running, stage.now),
+        json!({}),
+    );
+    let ends = stage
+        .gate
+        .observe(
+            &mut stage.session,
+            &due[0],
+            Some(&evidence),
+            Moment::ForcedConclusion,
+            stage.now,
+        )
+        .unwrap();
+    assert_eq!(outcomes(&ends), [Verification::Verified]);
+    assert_eq!(stage.session.standing(), Status::Completed);
+}
+
+#[test]
+fn a_reading_by_code_before_its_deadline_waives_nothing() {
+    let mut stage = written(Outcome::Succeeded);
+    let agent = stage.agent.clone();
+    let due = stage.gate.readings_before_conclusion(&stage.session, &agent);
+    let ends = stage
+        .gate
+        .observe(&mut stage.session, &due[0], None, Moment::Deadline, stage.now)
+        .unwrap();
+    assert_eq!((ends, stage.state()), (vec![], State::Verifying));
+}
+
+#[test]
+fn an_interrupted_write_is_observed_before_anything_else_is_written() {
+    let mut stage = Stage::discovered();
+    let agent = stage.agent.clone();
+    let write = InterruptedWrite {
+        permit: "prm_old".parse().unwrap(),
+        call: "call_old".parse().unwrap(),
+        resource: id("lxc:delly:105"),
+        expectation: Expectation::GuestRestarted,
+        started_at: stage.now,
+    };
+    stage
+        .gate
+        .interrupted(&mut stage.session, &agent, write, stage.now);
+    assert_eq!(
+        stage.refused("infra_control", restart("lxc:delly:141")).rule,
+        Rule::StateMachine
+    );
+    assert_eq!(stage.session.standing(), Status::Unverified);
+    let stored = serde_json::to_string(&stage.session.pending(&agent)[0]).unwrap();
+    let mut resumed = Stage::discovered();
+    resumed.gate.restore(
+        &mut resumed.session,
+        &agent,
+        serde_json::from_str(&stored).unwrap(),
+    );
+    assert_eq!(resumed.state(), State::Verifying);
+}
+
+#[test]
+fn comparing_an_expectation_with_what_was_seen() {
+    use Comparison::{Conclusive, NotYet};
+    let now = Stage::new().now;
+    let before = now - SignedDuration::from_secs(60);
+    let verified = Conclusive(Verification::Verified);
+    let failed = Conclusive(Verification::Failed);
+    let unit = |activity, since| {
+        vec![Observation::Unit {
+            unit: "nginx".to_owned(),
+            activity,
+            active_since: since,
+        }]
+    };
+    let other_unit = vec![Observation::Unit {
+        unit: "sshd".to_owned(),
+        activity: UnitActivity::Failed,
+        active_since: None,
+    }];
+    let restarted = Expectation::UnitRestarted {
+        unit: "nginx".to_owned(),
+    };
+    let stopped = Expectation::GuestState {
+        state: RunState::Stopped,
+    };
+    let file = |hash| {
+        vec![Observation::File {
+            path: "/etc/x".to_owned(),
+            hash,
+        }]
+    };
+    let content = interlock_protocol::ContentHash::of("x");
+    let written = Expectation::FileHash {
+        path: "/etc/x".to_owned(),
+        hash: content,
+    };
+    let cases = [
+        (stopped.clone(), guest(RunState::Stopped, before), verified),
+        (stopped.clone(), guest(RunState::Stopping, before), NotYet),
+        (stopped.clone(), guest(RunState::Running, before), failed),
+        (stopped.clone(), vec![Observation::Absent], failed),
+        (stopped, vec![], NotYet),
+        (
+            Expectation::GuestRestarted,
+            guest(RunState::Running, now),
+            verified,
+        ),
+        (
+            Expectation::GuestRestarted,
+            guest(RunState::Running, before),
+            failed,
+        ),
+        (
+            Expectation::GuestRestarted,
+            vec![Observation::Guest {
+                state: RunState::Running,
+                started_at: None,
+            }],
+            NotYet,
+        ),
+        (restarted.clone(), unit(UnitActivity::Active, Some(now)), verified),
+        (restarted.clone(), unit(UnitActivity::Activating, None), NotYet),
+        (restarted.clone(), unit(UnitActivity::Failed, None), failed),
+        (restarted, other_unit, NotYet),
+        (written.clone(), file(Some(content)), verified),
+        (
+            written.clone(),
+            file(Some(interlock_protocol::ContentHash::of("y"))),
+            failed,
+        ),
+        (written, file(None), failed),
+        (Expectation::Absent, vec![Observation::Absent], verified),
+        (Expectation::Absent, vec![Observation::Present], failed),
+        (Expectation::Absent, guest(RunState::Stopping, before), NotYet),
+        (
+            Expectation::ReadyReplicas { count: 3 },
+            vec![Observation::Replicas { ready: 1, wanted: 3 }],
+            NotYet,
+        ),
+        (
+            Expectation::ReadyReplicas { count: 3 },
+            vec![Observation::Replicas { ready: 3, wanted: 3 }],
+            verified,
+        ),
+        (
+            Expectation::ReadyReplicas { count: 3 },
+            vec![Observation::Replicas { ready: 2, wanted: 2 }],
+            failed,
+        ),
+        (Expectation::FreeForm, vec![], Conclusive(Verification::Observed)),
+    ];
+    for (expectation, seen, expected) in cases {
+        assert_eq!(
+            compare(&expectation, &seen, now),
+            expected,
+            "{expectation:?} {seen:?}"
+        );
+    }
+}

@@ -1,0 +1,3 @@
+fn main() {
+    let _: interlock_gate::Permit = serde_json::from_str("{}").unwrap();
+}
