@@ -6,6 +6,7 @@
 //! Exit codes: 0 done, 1 the thing asked for did not succeed, 2 wrong usage or input.
 
 mod classify;
+mod prove;
 mod terminal;
 
 use clap::{Parser, Subcommand};
@@ -18,7 +19,7 @@ use std::process::ExitCode;
     name = "interlock",
     version,
     arg_required_else_help = true,
-    after_help = "Example:\n  interlock classify 'ls / & zfs destroy tank'"
+    after_help = "Examples:\n  interlock classify 'ls / & zfs destroy tank'\n  interlock prove gate"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -29,6 +30,8 @@ struct Arguments {
 enum Command {
     /// Say what a shell command can do, and which part of it decided.
     Classify(classify::Arguments),
+    /// Check the promises of the gate on this machine.
+    Prove(prove::Arguments),
 }
 
 /// How a command ended, other than by an error.
@@ -55,6 +58,7 @@ impl From<Ending> for ExitCode {
 fn main() -> ExitCode {
     let ended = match Arguments::parse().command {
         Command::Classify(arguments) => classify::run(&arguments),
+        Command::Prove(arguments) => prove::run(&arguments),
     };
     match ended {
         Ok(ending) => ending.into(),

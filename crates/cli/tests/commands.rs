@@ -158,3 +158,60 @@ fn a_co_process_gets_each_answer_before_it_asks_again() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn proofs_explain_themselves() {
+    insta::assert_snapshot!("help_prove", interlock(&["prove", "--help"], b""));
+    insta::assert_snapshot!("help_prove_gate", interlock(&["prove", "gate", "--help"], b""));
+    insta::assert_snapshot!(
+        "help_prove_hostile",
+        interlock(&["prove", "hostile", "--help"], b"")
+    );
+    insta::assert_snapshot!(
+        "three_executions",
+        interlock(&["prove", "gate", "--executions", "3"], b"")
+    );
+}
+
+#[test]
+fn a_proof_that_was_cut_short_is_no_proof() {
+    let run = interlock(
+        &[
+            "prove",
+            "gate",
+            "--executions",
+            "1",
+            "--max-states",
+            "20",
+            "--json",
+        ],
+        b"",
+    );
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.exit, Some(1), "{run}");
+    assert_eq!(report["complete"], false);
+    for count in ["states", "transitions", "violations", "dead_ends"] {
+        assert!(report[count].is_u64(), "{count}: {run}");
+    }
+}
+
+#[test]
+fn a_hostile_proposer_gets_nowhere_and_the_same_way_each_time() {
+    let arguments = ["prove", "hostile", "--steps", "3000", "--seed", "7", "--json"];
+    let run = interlock(&arguments, b"");
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (run.exit, &report["violations"], &report["steps"]),
+        (Some(0), &0.into(), &3000.into()),
+        "{run}"
+    );
+    assert!(
+        report["allowed"].as_u64() > Some(0) && report["held"].as_u64() > Some(0),
+        "{run}"
+    );
+    assert!(
+        report["refused"].as_object().is_some_and(|rules| rules.len() > 5),
+        "{run}"
+    );
+    assert_eq!(interlock(&arguments, b"").stdout, run.stdout);
+}
