@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use interlock_shell::{Intent, Risk, classify};
+use interlock_shell::{Intent, classify};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|command: &str| {
@@ -15,13 +15,12 @@ fuzz_target!(|command: &str| {
         return;
     }
     // However else the text ends, the added part is either a write of its own or inside something unfinished, which is not
-    // understood; both are writes. What is not understood has a medium risk, also if it was a greater one before the
-    // addition broke its grammar.
+    // understood; both are writes, and what is not understood has the highest risk.
     for tail in ["; rm x", " && rm x", " || rm x", " | rm x", " & rm x", "\nrm x"] {
         let longer = format!("{command}{tail}");
         let after = classify(&longer);
         assert!(
-            after.intent >= verdict.intent && after.risk >= verdict.risk.min(Risk::MediumWrite),
+            after.intent >= verdict.intent && after.risk >= verdict.risk,
             "milder with {tail:?}: {command:?} was {verdict:?}, is {after:?}"
         );
     }

@@ -45,10 +45,28 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
             "nests {deepest} deep; {MAX_NESTING} is the most that is analysed"
         ));
     }
+    if has_empty_heredoc_tag(command) {
+        return Some("has a here-document without a name for its end".to_owned());
+    }
     if compound_openers(command) > MAX_COMPOUNDS {
         return Some(format!("opens more than {MAX_COMPOUNDS} compound commands"));
     }
     None
+}
+
+/// Whether the tag of a here-document is nothing but quotes: the parser looks for its end for ever.
+fn has_empty_heredoc_tag(command: &str) -> bool {
+    command.split("<<").skip(1).any(|rest| {
+        let tag = rest
+            .strip_prefix('-')
+            .unwrap_or(rest)
+            .trim_start_matches([' ', '\t']);
+        let end = tag
+            .find(|c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c))
+            .unwrap_or(tag.len());
+        let quoted = tag[..end].contains(['\'', '"', '\\', '$']);
+        quoted && tag[..end].chars().all(|c| matches!(c, '\'' | '"' | '\\' | '$'))
+    })
 }
 
 fn compound_openers(command: &str) -> usize {

@@ -17,24 +17,20 @@ use crate::word::{self, Arg, Refused};
 pub(crate) fn judge(text: &str, context: Context<'_>, report: &mut Report) {
     if context.depth > limits::MAX_DEPTH {
         report.write(
-            Risk::MediumWrite,
+            Risk::HighWrite,
             text,
             "commands within commands, too deep to follow",
         );
         return;
     }
     if let Some(why) = limits::refused_unparsed(text) {
-        report.write(Risk::MediumWrite, "", why);
+        report.write(Risk::HighWrite, "", why);
         return;
     }
     let hides = word::hides_substitution(text);
     if hides && text.contains("<<") {
         // The parser is not to be trusted with the two together, and nothing it could say would change the answer.
-        report.write(
-            Risk::MediumWrite,
-            text,
-            "hides something that could run a command",
-        );
+        report.write(Risk::HighWrite, text, "hides something that could run a command");
         return;
     }
     let options = brush_parser::ParserOptions {
@@ -47,12 +43,12 @@ pub(crate) fn judge(text: &str, context: Context<'_>, report: &mut Report) {
     let program = match parsed {
         Ok(Ok(program)) => program,
         Err(_) => {
-            report.write(Risk::MediumWrite, text, "is not understood as a shell command");
+            report.write(Risk::HighWrite, text, "is not understood as a shell command");
             return;
         }
         Ok(Err(error)) => {
             report.write(
-                Risk::MediumWrite,
+                Risk::HighWrite,
                 text,
                 format!("is not understood as a shell command ({error})"),
             );
@@ -71,11 +67,7 @@ pub(crate) fn judge(text: &str, context: Context<'_>, report: &mut Report) {
         walk.report.write(Risk::LowWrite, text, "holds no command");
     }
     if hides && !report.is_write() {
-        report.write(
-            Risk::MediumWrite,
-            text,
-            "hides something that could run a command",
-        );
+        report.write(Risk::HighWrite, text, "hides something that could run a command");
     }
 }
 

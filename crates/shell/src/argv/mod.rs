@@ -108,7 +108,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
     course.judged.set(course.judged.get() + 1);
     if context.depth > MAX_DEPTH || course.judged.get() > MAX_COMMANDS {
         report.write(
-            Risk::MediumWrite,
+            Risk::HighWrite,
             &first.raw,
             "commands within commands, too many to follow",
         );
