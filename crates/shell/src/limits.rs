@@ -45,8 +45,8 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
             "nests {deepest} deep; {MAX_NESTING} is the most that is analysed"
         ));
     }
-    if has_empty_heredoc_tag(command) {
-        return Some("has a here-document without a name for its end".to_owned());
+    if has_odd_heredoc(command) {
+        return Some("has a here-document whose end is not plain".to_owned());
     }
     if compound_openers(command) > MAX_COMPOUNDS {
         return Some(format!("opens more than {MAX_COMPOUNDS} compound commands"));
@@ -54,19 +54,52 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
     None
 }
 
-/// Whether the tag of a here-document is nothing but quotes: the parser looks for its end for ever.
-fn has_empty_heredoc_tag(command: &str) -> bool {
-    command.split("<<").skip(1).any(|rest| {
-        let tag = rest
-            .strip_prefix('-')
-            .unwrap_or(rest)
-            .trim_start_matches([' ', '\t']);
-        let end = tag
-            .find(|c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c))
-            .unwrap_or(tag.len());
-        let quoted = tag[..end].contains(['\'', '"', '\\', '$']);
-        quoted && tag[..end].chars().all(|c| matches!(c, '\'' | '"' | '\\' | '$'))
-    })
+/// Whether every here-document has a plain tag and an end. The parser can look for the end of others for ever.
+fn has_odd_heredoc(command: &str) -> bool {
+    let bytes = command.as_bytes();
+    let mut quote = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match (quote, bytes[at]) {
+            (None | Some(b'"'), b'\\') => at += 1,
+            (None, b'\'' | b'"') => quote = Some(bytes[at]),
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'<') if bytes[at..].starts_with(b"<<<") => at += 2,
+            (None, b'<') if bytes[at..].starts_with(b"<<") => {
+                if !plain_heredoc(&command[at + 2..]) {
+                    return true;
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether what follows `<<` is a tag of letters, bare or quoted whole, and a line with that tag alone.
+fn plain_heredoc(rest: &str) -> bool {
+    let (rest, tabs) = rest.strip_prefix('-').map_or((rest, false), |rest| (rest, true));
+    let rest = rest.trim_start_matches([' ', '\t']);
+    let end = rest
+        .find(|c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c))
+        .unwrap_or(rest.len());
+    let (word, after) = rest.split_at(end);
+    let quoted = |mark: char| word.strip_prefix(mark).and_then(|inner| inner.strip_suffix(mark));
+    let tag = quoted('\'')
+        .or_else(|| quoted('"'))
+        .or_else(|| word.strip_prefix('\\'))
+        .unwrap_or(word);
+    let plain = !tag.is_empty() && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    plain
+        && after.lines().skip(1).any(|line| {
+            if tabs {
+                line.trim_start_matches('\t') == tag
+            } else {
+                line == tag
+            }
+        })
 }
 
 fn compound_openers(command: &str) -> usize {
@@ -98,4 +131,37 @@ fn deceives(c: char) -> bool {
         | '\u{ad}' | '\u{61c}' | '\u{180e}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn here_documents_need_a_plain_tag_and_an_end() {
+        for fine in [
+            "cat <<E\nx\nE",
+            "cat <<'E' | sort\nx\nE\n",
+            "cat <<-E\n\tx\n\tE",
+            "cat <<A <<B\n1\nA\n2\nB",
+            "cat <<<x",
+            "grep 'a<<b' f",
+            "cat << \"E\"\nE",
+        ] {
+            assert!(!has_odd_heredoc(fine), "{fine}");
+        }
+        for odd in [
+            "cat <<'' ",
+            "cat <<\"\" ",
+            "cat <<-'' ",
+            "cat <<",
+            "cat <<E",
+            "cat <<E\nx",
+            "x <<-fi${\"\" -eq $((",
+            "cat <<$'E'\nE",
+            "cat <<E\n E",
+        ] {
+            assert!(has_odd_heredoc(odd), "{odd}");
+        }
+    }
 }
