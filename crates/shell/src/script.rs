@@ -183,12 +183,17 @@ impl Walk<'_> {
                     }
                 }
             }
-            ast::CompoundCommand::WhileClause(ast::WhileOrUntilClauseCommand(condition, body, _))
-            | ast::CompoundCommand::UntilClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
-                if !(context.fed() && starts_with_read(condition)) {
+            ast::CompoundCommand::WhileClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
+                if !(context.fed() && ends_with_input(condition)) {
                     self.report
                         .endless(Category::UnboundedStream, "while", "repeats, perhaps for ever");
                 }
+                self.list(condition, context);
+                self.list(&body.list, context);
+            }
+            ast::CompoundCommand::UntilClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
+                self.report
+                    .endless(Category::UnboundedStream, "until", "repeats, perhaps for ever");
                 self.list(condition, context);
                 self.list(&body.list, context);
             }
@@ -317,6 +322,13 @@ impl Walk<'_> {
         if let Err(refused) = word::expand(raw, &mut args) {
             self.refuse(raw, &refused, 0);
         }
+        for arg in &args {
+            let nature = secret::nature(arg);
+            if nature.endless || nature.harmful {
+                self.report
+                    .endless(Category::UnboundedStream, raw, "can be read for ever");
+            }
+        }
         args.iter()
             .all(|arg| secret::nature(arg) == secret::Nature::default())
     }
@@ -360,6 +372,16 @@ impl Walk<'_> {
             match item {
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
                     context.course.forget_variables();
+                    let separates =
+                        matches!(&assignment.name, ast::AssignmentName::VariableName(name) if name == "IFS");
+                    let reads = word_or_name.as_ref().is_some_and(|name| name.value == "read");
+                    if separates
+                        && reads
+                        && matches!(&assignment.value, ast::AssignmentValue::Scalar(word) if word::scan(&word.value).is_ok())
+                    {
+                        // In front of `read` it says how that one line is split.
+                        continue;
+                    }
                     self.assignment(assignment, runs_program);
                 }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
@@ -451,6 +473,12 @@ impl Walk<'_> {
         match value {
             ast::AssignmentValue::Scalar(word) => match word::scan(&word.value) {
                 Ok(value) => {
+                    // Whatever reads it through the variable reads this.
+                    let nature = secret::nature(&value);
+                    if value.text().is_some() && (nature.endless || nature.harmful) {
+                        self.report
+                            .endless(Category::UnboundedStream, &word.value, "can be read for ever");
+                    }
                     if variable::harmless_for_programs(name)
                         && !value.text().is_some_and(variable::plain_value)
                     {
@@ -520,7 +548,16 @@ impl Walk<'_> {
                         let mut feed = Feed::Data;
                         match word::scan(&word.value) {
                             Ok(arg) if arg.text() == Some("/dev/null") => feed = Feed::Empty,
-                            Ok(arg) => argv::file(&arg, &word.value, context, self.report, false),
+                            Ok(arg) => {
+                                if could_connect(&arg) {
+                                    self.report.write(
+                                        Risk::MediumWrite,
+                                        &word.value,
+                                        "could open a connection",
+                                    );
+                                }
+                                argv::file(&arg, &word.value, context, self.report, false);
+                            }
                             Err(refused) => self.refuse(&word.value, &refused, 0),
                         }
                         input.then_some(feed)
@@ -552,7 +589,10 @@ impl Walk<'_> {
 
     fn output(&mut self, target: &str) {
         match word::scan(target) {
-            Ok(arg) if arg.text() == Some("/dev/null") => {}
+            Ok(arg)
+                if arg
+                    .text()
+                    .is_some_and(|text| matches!(text, "/dev/null" | "/dev/stderr" | "/dev/stdout")) => {}
             Ok(_) => self.report.write(
                 Risk::HighWrite,
                 &format!("> {target}"),
@@ -567,6 +607,16 @@ impl Walk<'_> {
                 self.refuse(target, &refused, 0);
             }
         }
+    }
+}
+
+/// Whether a redirect from this word could be bash's `/dev/tcp/host/port`.
+fn could_connect(arg: &Arg<'_>) -> bool {
+    match &arg.value {
+        word::Value::Known(text) => text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"),
+        word::Value::Unknown(unknown) => ["/dev/tcp/", "/dev/udp/"]
+            .iter()
+            .any(|device| device.starts_with(&unknown.prefix) || unknown.prefix.starts_with(device)),
     }
 }
 
@@ -585,16 +635,28 @@ fn only_says(command: &ast::Command) -> bool {
     says && plain && simple.prefix.is_none()
 }
 
-/// `while read x` ends with its input.
-fn starts_with_read(condition: &ast::CompoundList) -> bool {
+/// `while read x` ends with its input, if the input is the loop's own and each turn takes some of it.
+fn ends_with_input(condition: &ast::CompoundList) -> bool {
     let [ast::CompoundListItem(and_or, ast::SeparatorOperator::Sequence)] = condition.0.as_slice() else {
         return false;
     };
     let [ast::Command::Simple(simple)] = and_or.first.seq.as_slice() else {
         return false;
     };
+    let takes_some = simple
+        .suffix
+        .iter()
+        .flat_map(|suffix| &suffix.0)
+        .all(|item| match item {
+            ast::CommandPrefixOrSuffixItem::Word(word) => {
+                matches!(word.value.as_str(), "-r" | "-s" | "-rs")
+                    || variable::harmless_for_shell(&word.value)
+            }
+            _ => false,
+        });
     and_or.additional.is_empty()
         && !and_or.first.bang
+        && takes_some
         && simple
             .word_or_name
             .as_ref()

@@ -42,12 +42,33 @@ const SECRETS: &[&str] = &[
     "/var/lib/docker/swarm/**",
     "/run/secrets/**",
     "/var/run/secrets/**",
-    "/proc/*/environ",
+    "/proc/**/environ",
     "/proc/*/mem",
     "/proc/*/root/**",
+    "/proc/*/cwd/**",
+    "/proc/*/task/*/root/**",
+    "/proc/*/task/*/cwd/**",
     "/proc/*/fd/**",
     "/proc/kcore",
     "/proc/keys",
+    "/var/backups/*shadow*",
+    "/etc/corosync/authkey",
+    "/etc/pacemaker/authkey",
+    "/etc/apt/auth.conf",
+    "/etc/apt/auth.conf.d/**",
+    "/run/credentials/**",
+    "/etc/credstore*/**",
+    "/var/lib/tailscale/**",
+    "/var/lib/private/**",
+    "/var/lib/samba/private/**",
+    "/etc/samba/smbpasswd",
+    "/etc/sssd/sssd.conf",
+    "/etc/nslcd.conf",
+    "/etc/exim4/passwd*",
+    "/etc/iscsi/nodes/**",
+    "/etc/swanctl/**",
+    "/etc/ipsec.d/private/**",
+    "/etc/hostapd/*.conf",
     "/dev/mem",
     "/dev/kmem",
     "/dev/port",
@@ -118,6 +139,23 @@ const SECRETS: &[&str] = &[
     ".zsh_history",
     ".psql_history",
     ".mysql_history",
+    "*.keyring",
+    "*sasl_passwd*",
+    "wpa_supplicant*.conf",
+    "auth.json",
+    ".s3cfg",
+    ".boto",
+    ".passwd-s3fs",
+    ".mylogin.cnf",
+    ".m2/settings.xml",
+    "*_history",
+    "wp-config.php",
+    "*.ovpn",
+    "*.psk",
+    "*.priv",
+    "*.keyfile",
+    ".acme.sh/**",
+    ".vault_pass*",
     "htpasswd",
     ".htpasswd",
     "authinfo",
@@ -167,25 +205,41 @@ const PUBLIC: &[&str] = &[
     "/etc/pam.d/**",
 ];
 
+/// Files that do something when they are merely opened or read: arm a watchdog, or hand out what others wait for.
+const HARMFUL: &[&str] = &[
+    "/dev/watchdog*",
+    "/dev/kmsg",
+    "/proc/kmsg",
+    "/sys/kernel/**/trace_pipe*",
+    "/dev/ptmx",
+    "/dev/rtc*",
+    "/dev/ppp",
+    "/dev/net/tun",
+    "/dev/hidraw*",
+    "/dev/rfkill",
+    "/dev/video*",
+    "/dev/snd/**",
+    "/dev/st*",
+    "/dev/nst*",
+];
+
 /// Files that can be read for ever, or that wait.
 const ENDLESS: &[&str] = &[
     "/dev/zero",
     "/dev/random",
     "/dev/urandom",
     "/dev/full",
-    "/dev/kmsg",
     "/dev/console",
     "/dev/tty*",
     "/dev/pts/*",
-    "/dev/ptmx",
     "/dev/input/**",
-    "/dev/watchdog*",
-    "/proc/kmsg",
     "/proc/acpi/event",
-    "/sys/kernel/debug/tracing/trace_pipe",
-    "/sys/kernel/tracing/trace_pipe",
-    "/sys/kernel/debug/tracing/per_cpu/*/trace_pipe*",
-    "/sys/kernel/tracing/per_cpu/*/trace_pipe*",
+    "/dev/stdin",
+    "/dev/fd/*",
+    "/proc/self/fd/*",
+    "/proc/*/fd/*",
+    "/dev/hwrng",
+    "/dev/usbmon*",
     "/sys/kernel/debug/usb/usbmon/*",
 ];
 
@@ -224,6 +278,7 @@ impl Known {
 static SECRET: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(SECRETS));
 static TELLS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(TELLING));
 static OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PUBLIC));
+static ACTS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(HARMFUL));
 static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS));
 
 /// Whether a path, written out, is one of these.
@@ -242,17 +297,33 @@ fn is_one_of(path: &str, known: &[Known]) -> bool {
 pub(crate) struct Nature {
     pub(crate) secret: bool,
     pub(crate) endless: bool,
+    /// Reading it changes something.
+    pub(crate) harmful: bool,
 }
 
 /// What a file named by this argument could be. What is not known could be a secret.
 pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
     match &arg.value {
         Value::Known(path) => {
-            let path = normal(path);
-            let secret = is_one_of(&path, &SECRET) || is_one_of(&path.to_lowercase(), &TELLS);
+            // Some programs take `@file` for the file.
+            let path = normal(path.strip_prefix('@').unwrap_or(path));
+            let lower = path.to_lowercase();
+            let key = lower
+                .rsplit('/')
+                .next()
+                .is_some_and(|name| name.contains("key") || name.contains("priv"));
+            let public =
+                is_one_of(&path, &OPEN) && !(key && !lower.ends_with(".pub") && lower.ends_with(".pem"));
+            // The files of another root, mounted here, are as secret as ours.
+            let elsewhere = path
+                .find("/etc/")
+                .filter(|at| *at > 0)
+                .is_some_and(|at| is_one_of(&path[at..], &SECRET));
+            let secret = elsewhere || is_one_of(&path, &SECRET) || is_one_of(&lower, &TELLS);
             Nature {
-                secret: secret && !is_one_of(&path, &OPEN),
+                secret: secret && !public,
                 endless: is_one_of(&path, &NEVER_ENDS),
+                harmful: is_one_of(&path, &ACTS),
             }
         }
         Value::Unknown(unknown) => match &unknown.glob {
@@ -267,11 +338,13 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 Nature {
                     secret,
                     endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
+                    harmful: absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
                 }
             }
             None => Nature {
                 secret: true,
                 endless: false,
+                harmful: false,
             },
         },
     }
@@ -312,6 +385,8 @@ fn normal(path: &str) -> String {
     for part in path.split('/') {
         match part {
             "" | "." => {}
+            // Behind a link of a process, `..` is not what it seems.
+            ".." if parts.len() >= 3 && parts[0] == "proc" => parts.push("cwd"),
             ".." => {
                 if matches!(parts.last(), None | Some(&"..")) {
                     if !absolute {
@@ -324,10 +399,13 @@ fn normal(path: &str) -> String {
             _ => parts.push(part),
         }
     }
+    // What climbs out of where we are ends at the root.
+    let climbs = parts.iter().take_while(|part| **part == "..").count();
+    let absolute = absolute || climbs > 0;
     // Roots seen through another door are the same files.
     let skip = match parts.as_slice() {
         ["proc", _, "root", ..] | ["proc", "self" | "thread-self", "cwd", ..] if absolute => 3,
-        _ => 0,
+        _ => climbs,
     };
     let joined = parts[skip..].join("/");
     if absolute { format!("/{joined}") } else { joined }

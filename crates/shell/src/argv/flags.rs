@@ -180,6 +180,17 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         let node = self.node();
         if matches!(node.style, Style::Gnu | Style::Posix) && !name.is_empty() {
+            let candidates: Vec<FlagName> = self
+                .chain
+                .iter()
+                .flat_map(|n| {
+                    n.long
+                        .range(name.to_owned()..)
+                        .take_while(|(full, _)| full.starts_with(name))
+                })
+                .map(|(full, _)| FlagName::Long(full.clone()))
+                .collect();
+            self.seen.perhaps.extend(candidates);
             let mut worst: Option<&'static Flag> = None;
             let mut same_shape = true;
             for candidate in self.chain.iter().flat_map(|n| {
@@ -255,7 +266,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                             "stands where a value is expected, and is a flag that writes",
                         );
                     }
-                    if next.splits() && !node.pure {
+                    if next.may_hide_others() && !node.pure {
                         self.report.write(
                             node.risk,
                             &next.raw,
@@ -267,6 +278,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                 None => (Some(kind), None, 1),
             },
         };
+        self.bare_flag = value.is_none();
         let text: Option<&str> = value.as_deref().and_then(Arg::text);
         let off = text
             .is_some_and(|text| matches!(text, "false" | "False" | "FALSE" | "0" | "f" | "F" | "no" | "off"));

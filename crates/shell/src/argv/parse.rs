@@ -26,6 +26,8 @@ pub(super) struct Seen {
     pub(super) files: usize,
     /// Flags that were given, for rules about several of them.
     pub(super) flags: Vec<FlagName>,
+    /// Flags that an abbreviation could have meant.
+    pub(super) perhaps: Vec<FlagName>,
 }
 
 pub(super) struct Parse<'p, 'a> {
@@ -38,6 +40,10 @@ pub(super) struct Parse<'p, 'a> {
     pub(super) kept: Vec<Cow<'p, str>>,
     /// How many of them are the program and its sub-commands.
     pub(super) path: usize,
+    /// Whether the argument before was a flag without a value.
+    pub(super) bare_flag: bool,
+    /// Levels whose sub-command could have been the value of the flag before it.
+    pub(super) guessed: Vec<&'static Node>,
     /// Where the command starts that a wrapper runs.
     pub(super) inner: Option<usize>,
 }
@@ -57,6 +63,8 @@ impl<'p, 'a> Parse<'p, 'a> {
             seen: Seen::default(),
             kept,
             path: 1,
+            bare_flag: false,
+            guessed: Vec::new(),
             inner: None,
         }
     }
@@ -113,6 +121,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             let arg = &args[at];
             let style = self.node().style;
             if !flags_ended && style != Style::Words {
+                let behind_flag = std::mem::take(&mut self.bare_flag);
                 match self.flag(at) {
                     Taken::Args(count) => {
                         at += count;
@@ -124,7 +133,18 @@ impl<'p, 'a> Parse<'p, 'a> {
                         at += 1;
                         continue;
                     }
-                    Taken::Nothing => {}
+                    Taken::Nothing => {
+                        // Some programs look for the sub-command before they know its flags, and take the word behind
+                        // a flag for its value: `tool -R get replace` may replace.
+                        let node = self.node();
+                        if behind_flag
+                            && node.style == Style::Exact
+                            && !node.subs.is_empty()
+                            && self.seen.operands == 0
+                        {
+                            self.guessed.push(node);
+                        }
+                    }
                 }
             } else if style != Style::Words
                 && self.seen.operands > 0
@@ -268,7 +288,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             && node.operands.as_ref().is_none_or(Operands::names_files);
         if !self.seen.help
             && !self.seen.ran
-            && !self.seen.bound
+            && !(self.seen.bound && !(node.numeric && node.bare == Bare::Stdin))
             && (self.seen.operands == 0 || waits_for_command || no_file)
         {
             bare(node, self.context, self.report);
@@ -293,11 +313,11 @@ impl<'p, 'a> Parse<'p, 'a> {
                 let why = format!("changes things, unless it is given {}", flags.join(" or "));
                 self.report.write(node.risk, &called, why);
             }
-            if node
-                .clashes
-                .iter()
-                .any(|flags| flags.iter().all(|flag| self.seen.flags.contains(flag)))
-            {
+            if node.clashes.iter().any(|flags| {
+                flags
+                    .iter()
+                    .all(|flag| self.seen.flags.contains(flag) || self.seen.perhaps.contains(flag))
+            }) {
                 self.report
                     .write(node.risk, &called, "changes something with these flags together");
             }

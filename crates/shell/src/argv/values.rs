@@ -18,7 +18,9 @@ impl Parse<'_, '_> {
         let position = self.seen.operands + skipped;
         self.seen.operands += 1;
         if let Some(text) = arg.text() {
-            let pieces = text.split(['/', ',', '.', ':']).map(str::to_lowercase);
+            let pieces = text
+                .split(|c: char| !(c.is_ascii_alphanumeric() || "_$-".contains(c)))
+                .map(str::to_lowercase);
             if pieces.into_iter().any(|piece| {
                 self.chain
                     .iter()
@@ -39,6 +41,27 @@ impl Parse<'_, '_> {
                 node.risk,
                 &arg.raw,
                 format!("could turn into a flag of {}", node.name),
+            );
+            return;
+        }
+        if self.guessed.iter().any(|level| {
+            arg.text().is_none_or(|text| {
+                level
+                    .sub(text)
+                    .is_some_and(|sub| sub.writes || !sub.modes.is_empty())
+            })
+        }) {
+            self.report.write(
+                Risk::HighWrite,
+                &arg.raw,
+                "could be the sub-command: the flag before may take a value",
+            );
+        }
+        if position == 0 && !node.subs.is_empty() && arg.text().is_none() {
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                format!("could turn into a sub-command of {}", node.name),
             );
             return;
         }
@@ -290,6 +313,9 @@ fn plain_scheme(scheme: &str) -> bool {
 
 /// What reading this file means.
 pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut Report, bound: bool) {
+    if let Some(address) = arg.text().filter(|text| text.contains("://")) {
+        report.reaches(Some(url_host(address)), part);
+    }
     let mut nature = secret::nature(arg);
     if arg.text().is_none() && context.course.is_ordinary(&arg.raw) {
         nature = secret::Nature::default();
@@ -303,7 +329,11 @@ pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut
         nature = secret::Nature {
             secret: nature.secret || there.secret,
             endless: nature.endless || there.endless,
+            harmful: nature.harmful || there.harmful,
         };
+    }
+    if nature.harmful {
+        report.write(Risk::HighWrite, part, "does something when it is opened or read");
     }
     if nature.secret {
         let why = if arg.text().is_some() {

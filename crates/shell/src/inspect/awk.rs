@@ -6,9 +6,34 @@ use crate::table::Node;
 use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
+/// Flags that change how the program is read, not what it does.
+const HARMLESS: &[&str] = &[
+    "-P",
+    "-r",
+    "-b",
+    "-c",
+    "-S",
+    "-M",
+    "-N",
+    "-n",
+    "-O",
+    "-s",
+    "-t",
+    "-k",
+    "--posix",
+    "--re-interval",
+    "--csv",
+    "--sandbox",
+    "--characters-as-bytes",
+    "--traditional",
+    "--bignum",
+    "--use-lc-numeric",
+    "--non-decimal-data",
+];
+
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     let mut at = 1;
-    let mut program = None;
+    let mut sources: Vec<&Arg<'_>> = Vec::new();
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.text() else { break };
         if text.len() < 2 || !text.starts_with('-') {
@@ -17,38 +42,18 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         at += 1;
         match text {
             "--" => break,
-            "-F" | "-v" | "--field-separator" | "--assign" => {
-                if args.get(at).is_some_and(Arg::splits) {
+            "-F" | "-v" => {
+                if args.get(at).is_some_and(Arg::may_hide_others) {
                     report.write(Risk::HighWrite, &args[at].raw, "could turn into a program of awk");
                 }
                 at += 1;
             }
             "-e" | "--source" => {
-                program = args.get(at);
+                sources.extend(args.get(at));
                 at += 1;
             }
-            "--help" | "--version" | "-V" | "-h" => return,
-            "-P"
-            | "-r"
-            | "-b"
-            | "-c"
-            | "-S"
-            | "-M"
-            | "-N"
-            | "-n"
-            | "-O"
-            | "-s"
-            | "-t"
-            | "--posix"
-            | "--re-interval"
-            | "--csv"
-            | "-k"
-            | "--sandbox"
-            | "--characters-as-bytes"
-            | "--traditional"
-            | "--bignum"
-            | "--use-lc-numeric"
-            | "--non-decimal-data" => {}
+            "--help" | "--version" | "-V" | "-h" if args.len() == 2 => return,
+            _ if HARMLESS.contains(&text) => {}
             _ if text.starts_with("-F") || text.starts_with("-v") => {}
             _ if text.starts_with("--field-separator=") || text.starts_with("--assign=") => {}
             _ => {
@@ -61,31 +66,32 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
         }
     }
-    if program.is_none() {
-        program = args.get(at);
+    if sources.is_empty() {
+        sources.extend(args.get(at));
         at += 1;
     }
-    let Some(text) = program.and_then(Arg::text) else {
+    let texts: Option<Vec<&str>> = sources.iter().map(|source| source.text()).collect();
+    let Some(text) = texts
+        .filter(|texts| !texts.is_empty())
+        .map(|texts| texts.join("\n"))
+    else {
         report.write(Risk::HighWrite, "awk", "its program is not known");
         return;
     };
-    if let Err(why) = reads_only(text) {
-        report.write(Risk::HighWrite, text, why);
+    if let Err(why) = reads_only(&text) {
+        report.write(Risk::HighWrite, &text, why);
     }
     if text.contains("ENVIRON") || text.contains("PROCINFO") {
-        report.secret(text, "can print the environment");
+        report.secret(&text, "can print the environment");
     }
     if text.contains("getline") {
-        report.secret(text, "reads files that it names itself");
+        report.secret(&text, "reads files that it names itself");
     }
     let mut files = 0;
     for arg in args.get(at..).unwrap_or_default() {
         match arg.text() {
             // `name=value` among the files sets a variable.
-            Some(text)
-                if text.split_once('=').is_some_and(|(name, _)| {
-                    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                }) => {}
+            Some(text) if text.split_once('=').is_some_and(|(name, _)| is_name(name)) => {}
             Some("-") => {}
             _ => {
                 files += 1;
@@ -94,10 +100,24 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         }
     }
     let begins_only = text.trim_start().starts_with("BEGIN") && text.matches('{').count() == 1;
-    if files == 0 && !context.fed() && !begins_only {
+    if !context.fed() && (files == 0 && !begins_only || text.contains("getline")) {
         report.endless(Category::UnboundedStream, "awk", "waits for its standard input");
     }
+    if loops(&text) {
+        report.endless(Category::UnboundedStream, &text, "has a loop that may not end");
+    }
     report.condition("awk", "its program only reads");
+}
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Whether a loop could go on for ever: any but those over an array or with three parts.
+fn loops(program: &str) -> bool {
+    let dense: String = program.chars().filter(|c| !c.is_whitespace()).collect();
+    let words = program.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    dense.contains(";;") || words.into_iter().any(|word| matches!(word, "while" | "do"))
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -123,7 +143,9 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
     let mut at = 0;
     let mut last = Last::Open;
     let mut printing: Option<usize> = None;
-    let mut depth = 0_usize;
+    // Whether each open parenthesis belongs to `if`, `while`, `for` or `switch`: a statement follows it.
+    let mut parens: Vec<bool> = Vec::new();
+    let mut control = false;
     while let Some(&c) = chars.get(at) {
         let next = chars.get(at + 1).copied();
         match c {
@@ -143,23 +165,7 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
             '/' => match last {
                 Last::Value => last = Last::Open,
                 Last::Open => {
-                    at += 1;
-                    let mut class = false;
-                    loop {
-                        match chars.get(at) {
-                            None | Some('\n') => return Err("has a regular expression without an end"),
-                            Some('\\') => at += 1,
-                            // A bracket in a regular expression is read differently by different awks.
-                            Some('[') => class = true,
-                            Some(']') => class = false,
-                            Some('/') if class => {
-                                return Err("has a slash in a bracket, which awks read differently");
-                            }
-                            Some('/') => break,
-                            Some(_) => {}
-                        }
-                        at += 1;
-                    }
+                    at = regex_end(&chars, at + 1)?;
                     last = Last::Value;
                 }
                 Last::Unsure => return Err("has a slash that could be a division or a regular expression"),
@@ -176,19 +182,26 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                 last = Last::Open;
             }
             '|' => return Err("pipes to or from a command"),
-            '>' if printing.is_some_and(|base| depth <= base) => return Err("writes its output into a file"),
+            '>' if printing.is_some_and(|base| parens.len() <= base) => {
+                return Err("writes its output into a file");
+            }
             '(' => {
-                depth += 1;
+                parens.push(std::mem::take(&mut control));
                 last = Last::Open;
             }
             ')' => {
-                depth = depth.saturating_sub(1);
-                last = Last::Value;
+                last = if parens.pop() == Some(true) {
+                    Last::Open
+                } else {
+                    Last::Value
+                }
             }
-            ';' | '}' | '{' | '\n' => {
+            ';' | '}' | '{' => {
                 printing = None;
                 last = Last::Open;
             }
+            // A line break behind a comma or an operator ends nothing: what prints goes on printing.
+            '\n' => last = Last::Open,
             '\\' if next == Some('\n') => at += 1,
             '\\' => return Err("has a backslash outside of a string"),
             ']' | '$' => last = if c == ']' { Last::Value } else { Last::Unsure },
@@ -210,11 +223,17 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                 let word: String = chars[start..at].iter().collect();
                 match word.as_str() {
                     "print" | "printf" => {
-                        printing = Some(depth);
+                        printing = Some(parens.len());
                         last = Last::Open;
                     }
-                    "getline" => last = Last::Unsure,
-                    "return" | "in" | "else" | "do" | "case" => last = Last::Open,
+                    "if" | "while" | "for" | "switch" => {
+                        control = true;
+                        last = Last::Open;
+                    }
+                    "getline" | "length" | "next" | "nextfile" | "break" | "continue" | "delete" => {
+                        last = Last::Unsure
+                    }
+                    "return" | "in" | "else" | "do" | "case" | "exit" => last = Last::Open,
                     _ => last = Last::Value,
                 }
                 continue;
@@ -225,6 +244,47 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
         at += 1;
     }
     Ok(())
+}
+
+/// Where the slash is that ends a regular expression. Brackets that awks read differently are refused.
+fn regex_end(chars: &[char], mut at: usize) -> Result<usize, &'static str> {
+    const ODD: &str = "has a bracket that awks read differently";
+    loop {
+        match chars.get(at) {
+            None | Some('\n') => return Err("has a regular expression without an end"),
+            Some('\\') => at += 1,
+            Some('/') => return Ok(at),
+            Some('[') => {
+                at += 1;
+                if chars.get(at) == Some(&'^') {
+                    at += 1;
+                }
+                if chars.get(at) == Some(&']') {
+                    return Err(ODD);
+                }
+                loop {
+                    match chars.get(at) {
+                        None | Some('\n' | '/') => return Err(ODD),
+                        Some('\\') => at += 1,
+                        Some('[') => {
+                            // `[:alpha:]` and nothing else.
+                            let class: String = chars[at..].iter().take(12).collect();
+                            let end = class
+                                .strip_prefix("[:")
+                                .and_then(|rest| rest.find(":]"))
+                                .ok_or(ODD)?;
+                            at += end + 3;
+                        }
+                        Some(']') => break,
+                        Some(_) => {}
+                    }
+                    at += 1;
+                }
+            }
+            Some(_) => {}
+        }
+        at += 1;
+    }
 }
 
 #[cfg(test)]
@@ -266,6 +326,12 @@ mod tests {
             "{print $1 / 2 > \"f\"}",
             "BEGIN{s=\"/inet/tcp/0/h/1\"; print 1 |& s}",
             "{x = y++ / 2; print | \"sh\" /1}",
+            "{print $1,\n$2 > \"x\"}",
+            "{if (1) /#/; print > \"x\"}",
+            "{if (0) exit /#/; print > \"x\"}",
+            "{z = length /#/; print > \"x\"}",
+            "!/[[:space:]/]#/ {print > \"x\"}",
+            "!/[]/]#/ {print > \"x\"}",
         ] {
             assert!(reads_only(program).is_err(), "{program}");
         }

@@ -31,7 +31,12 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             match text {
                 "--" => flags = false,
                 "-i" | "-0" | "--ignore-environment" | "--null" | "-v" | "--debug" => {}
-                "-u" | "--unset" => at += 1,
+                "-u" | "--unset" => {
+                    at += 1;
+                    if args.get(at).is_some_and(|name| name.text().is_none()) {
+                        report.write(Risk::MediumWrite, text, "its value could turn into a command");
+                    }
+                }
                 "--help" | "--version" => return,
                 _ if text.starts_with("-u") || text.starts_with("--unset=") => {}
                 _ => report.write(

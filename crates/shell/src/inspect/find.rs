@@ -50,6 +50,7 @@ const ALONE: &[&str] = &[
     "-P",
     "-X",
     "-x",
+    "-E",
 ];
 
 const WITH_VALUE: &[&str] = &[
@@ -94,7 +95,6 @@ const WITH_VALUE: &[&str] = &[
     "-Btime",
     "-Bmin",
     "-flags",
-    "-E",
 ];
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
@@ -123,7 +123,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             continue;
         }
         if WITH_VALUE.contains(&text) || (text.starts_with("-newer") && text.len() == 8) {
-            if args.get(at).is_some_and(Arg::splits) {
+            if args.get(at).is_some_and(Arg::may_hide_others) {
                 report.write(
                     Risk::HighWrite,
                     &args[at].raw,
@@ -141,6 +141,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 at = run(args, at, &starts, context, report);
             }
             "-files0-from" => {
+                report.write(Risk::MediumWrite, text, "takes its starting points from a file");
                 if let Some(list) = args.get(at) {
                     argv::file(list, &list.raw, context, report, false);
                 }
@@ -159,14 +160,21 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
 /// Judges the command from `at` up to its `;` or `+`; returns where the expression goes on.
 fn run(args: &[Arg<'_>], at: usize, starts: &[&Arg<'_>], context: Context<'_>, report: &mut Report) -> usize {
     let end = (at..args.len()).find(|index| match args[*index].text() {
-        Some(";") => true,
-        Some("+") => *index > at && args[*index - 1].text() == Some("{}"),
+        // A lone `+` ends the command in some finds and not in others.
+        Some(";" | "+") => true,
         _ => false,
     });
     let Some(end) = end else {
         report.write(Risk::MediumWrite, "-exec", "has no end");
         return args.len();
     };
+    if args[end].text() == Some("+") && (end == at || args[end - 1].text() != Some("{}")) {
+        report.write(
+            Risk::MediumWrite,
+            "+",
+            "ends a command in some finds and not in others",
+        );
+    }
     let below = starts
         .first()
         .and_then(|start| start.text())

@@ -7,15 +7,16 @@ use crate::word::Arg;
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, report: &mut Report) {
     for (at, arg) in args.iter().enumerate().skip(1) {
-        let after_format = at > 1 && args[at - 1].text().is_some_and(|flag| flag.starts_with('-'));
+        let value = at > 1 && args[at - 1].text().is_some_and(takes_value);
         match arg.text() {
             None => report.secret(&arg.raw, "could print the environments of processes"),
             // BSD options come without a dash: the letter `e` among them asks for environments.
             Some(text)
-                if !after_format
-                    && !text.is_empty()
-                    && text.bytes().all(|b| b.is_ascii_alphabetic())
-                    && text.contains('e') =>
+                if !value
+                    && text
+                        .bytes()
+                        .take_while(u8::is_ascii_alphabetic)
+                        .any(|letter| letter == b'e') =>
             {
                 report.secret(text, "prints the environments of processes");
             }
@@ -26,4 +27,29 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         }
     }
     report.read("ps", "reads, whatever its arguments");
+}
+
+/// Flags that take the next argument.
+fn takes_value(flag: &str) -> bool {
+    let long = matches!(
+        flag,
+        "--sort"
+            | "--format"
+            | "--pid"
+            | "--ppid"
+            | "--user"
+            | "--User"
+            | "--group"
+            | "--Group"
+            | "--tty"
+            | "--sid"
+            | "--cols"
+            | "--columns"
+            | "--rows"
+            | "--lines"
+            | "--width"
+    );
+    long || flag.starts_with('-')
+        && !flag.starts_with("--")
+        && flag.ends_with(['o', 'O', 'C', 'p', 'u', 'U', 'g', 'G', 't', 'q', 's', 'n', 'k'])
 }

@@ -64,8 +64,19 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                             break;
                         }
                         'l' => {
-                            if index + 1 == text.len() {
+                            let rest = &text[index + 1..];
+                            let length = if rest.is_empty() {
                                 at += 1;
+                                args.get(at - 1).and_then(Arg::text).unwrap_or("")
+                            } else {
+                                rest
+                            };
+                            if length.is_empty() || !length.bytes().all(|b| b.is_ascii_digit()) {
+                                report.write(
+                                    Risk::MediumWrite,
+                                    text,
+                                    "takes a value in some seds and not in others",
+                                );
                             }
                             break;
                         }

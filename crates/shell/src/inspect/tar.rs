@@ -6,7 +6,7 @@ use crate::table::Node;
 use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
-const LETTERS: &str = "tdvzjJaZhpPOWikRsSwlnBmo";
+const LETTERS: &str = "tdvzjJaZhpPOikRsSlnBmo";
 // Not `T`: a list of files may hold flags, which tar obeys.
 const WITH_VALUE: &str = "fCXbNV";
 const LONG: &[&str] = &[

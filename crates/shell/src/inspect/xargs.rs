@@ -10,6 +10,8 @@ use std::borrow::Cow;
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     let mut at = 1;
     let mut replace: Option<String> = None;
+    // Where arguments are counted, some versions forget about replacing and append them.
+    let mut counts = false;
     while let Some(arg) = args.get(at) {
         let Some(text) = arg.text() else {
             report.write(
@@ -23,6 +25,17 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             break;
         }
         at += 1;
+        // `-0n1`: letters without a value may stand in front of one that takes it.
+        let plain = text
+            .strip_prefix('-')
+            .filter(|rest| !rest.starts_with('-'))
+            .map_or("", |rest| rest.trim_start_matches(['0', 'r', 't', 'x']));
+        let unclustered = if plain.is_empty() {
+            text.to_owned()
+        } else {
+            format!("-{plain}")
+        };
+        let text = unclustered.as_str();
         let mut value = |attached: &str| -> Option<String> {
             if attached.is_empty() {
                 let next = args.get(at).and_then(Arg::text).map(str::to_owned);
@@ -34,8 +47,8 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         };
         match text {
             "--" => break,
-            "-0" | "-r" | "-t" | "-x" | "-0r" | "-r0" | "--null" | "--no-run-if-empty" | "--verbose"
-            | "--exit" | "--show-limits" => {}
+            _ if text.len() > 1 && text[1..].chars().all(|c| "0rtx".contains(c)) => {}
+            "--null" | "--no-run-if-empty" | "--verbose" | "--exit" | "--show-limits" => {}
             "--help" | "--version" => return,
             "-i" | "--replace" => replace = Some("{}".to_owned()),
             "-p" | "--interactive" => report.endless(Category::InteractiveRepl, text, "asks before each run"),
@@ -49,18 +62,17 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                         None => report.write(Risk::MediumWrite, text, "what it replaces is not known"),
                     },
                     "-n" | "-P" | "-d" | "-L" | "-s" | "-E" => {
+                        counts |= matches!(short, "-n" | "-L");
                         if value(rest).is_none() {
                             report.write(Risk::MediumWrite, text, "takes a value that is not known");
                         }
                     }
                     "--" => match text.split_once('=') {
-                        Some((
-                            "--max-args" | "--max-procs" | "--delimiter" | "--max-lines" | "--max-chars"
-                            | "--eof",
-                            _,
-                        )) => {}
+                        Some(("--max-args" | "--max-lines", _)) => counts = true,
+                        Some(("--max-procs" | "--delimiter" | "--max-chars" | "--eof", _)) => {}
                         Some(("--replace", mark)) => replace = Some(mark.to_owned()),
                         _ if matches!(text, "--max-args" | "--max-procs" | "--delimiter" | "--max-chars") => {
+                            counts |= text == "--max-args";
                             value("");
                         }
                         _ => report.write(
@@ -92,6 +104,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             report.write(Risk::MediumWrite, "xargs", "what it replaces is not known");
         }
         Some(mark) => {
+            if counts {
+                command.push(Arg::anything("(from its input)"));
+            }
             for arg in &mut command {
                 let Some(at) = arg.text().and_then(|text| text.find(mark.as_str())) else {
                     continue;

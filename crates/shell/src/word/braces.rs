@@ -40,21 +40,21 @@ pub(super) fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
         at += 1;
     }
     let Some(open) = open else { return Ok(None) };
-    let Some(close) = raw[open..].find('}').map(|offset| open + offset) else {
+    let Some(last) = raw.rfind('}').filter(|last| *last > open) else {
         return Ok(None);
     };
-    let inner = &raw[open + 1..close];
-    let expands = inner.contains(',') || inner.contains("..") || inner.contains('{');
-    let tail = &raw[close + 1..];
-    if !expands {
-        // `{}` and `{name}` stay as they are, but a later brace might expand.
-        return if tail.contains('{') && (tail.contains(',') || tail.contains("..")) {
-            Err(INVOLVED)
-        } else {
-            Ok(None)
-        };
+    // From the first brace to the last: where nothing separates members, nothing expands.
+    let whole = &raw[open + 1..last];
+    if !(whole.contains(',') || whole.contains("..")) {
+        return Ok(None);
     }
-    if inner.contains(['{', '\'', '"', '\\', '$', '`', '(', '<', '>']) {
+    if whole.contains(['\'', '"', '\\', '$', '`', '(', '<', '>']) {
+        return Err(INVOLVED);
+    }
+    let close = raw[open..].find('}').map_or(last, |offset| open + offset);
+    let inner = &raw[open + 1..close];
+    let tail = &raw[close + 1..];
+    if inner.contains('{') || !(inner.contains(',') || inner.contains("..")) {
         return Err(INVOLVED);
     }
     let members = if inner.contains(',') {

@@ -101,8 +101,14 @@ impl<'a> Arg<'a> {
         }
     }
 
-    pub(crate) fn splits(&self) -> bool {
-        matches!(&self.value, Value::Unknown(u) if u.splits)
+    /// Whether, given as one value, it could turn into several arguments of which a later one is a flag.
+    pub(crate) fn may_hide_others(&self) -> bool {
+        match &self.value {
+            Value::Known(_) => false,
+            Value::Unknown(u) => {
+                u.splits || (u.several && (u.prefix.is_empty() || u.prefix.starts_with('-')))
+            }
+        }
     }
 }
 
@@ -114,8 +120,6 @@ pub(crate) enum Refused {
     /// It does something else than name a value.
     Construct(&'static str),
 }
-
-const DEPTH: usize = 4;
 
 /// Expands braces and scans each resulting word.
 pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Refused> {
@@ -147,14 +151,14 @@ pub(crate) fn expand<'a>(raw: &'a str, out: &mut Vec<Arg<'a>>) -> Result<(), Ref
 
 /// Scans a word in which braces are not expanded (assignments, redirects, here-strings).
 pub(crate) fn scan(raw: &str) -> Result<Arg<'_>, Refused> {
-    let mut scanner = Scanner::new(raw, 0);
+    let mut scanner = Scanner::new(raw);
     scanner.unquoted()?;
     Ok(scanner.finish())
 }
 
 /// Scans the body of a here-document, in which only `$`, backquotes and backslashes are special.
 pub(crate) fn scan_heredoc(body: &str) -> Result<(), Refused> {
-    let mut scanner = Scanner::new(body, 0);
+    let mut scanner = Scanner::new(body);
     scanner.double_quoted(Quoted::Heredoc)
 }
 
@@ -192,7 +196,6 @@ struct Scanner<'a> {
     raw: &'a str,
     bytes: &'a [u8],
     at: usize,
-    depth: usize,
     text: String,
     pattern: String,
     unknown: Option<Unknown>,
@@ -200,12 +203,11 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(raw: &'a str, depth: usize) -> Self {
+    fn new(raw: &'a str) -> Self {
         Self {
             raw,
             bytes: raw.as_bytes(),
             at: 0,
-            depth,
             text: String::new(),
             pattern: String::new(),
             unknown: None,
@@ -421,12 +423,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn ansi_c(&mut self) -> Result<(), Refused> {
-        let mut escaped = false;
         loop {
             match self.take() {
                 Some('\'') => break,
                 Some('\\') => {
-                    escaped = true;
                     match self.take() {
                         // A plain shell ends the quote here.
                         Some('\'') => {
@@ -442,12 +442,10 @@ impl<'a> Scanner<'a> {
                 None => return Err(Refused::Construct("a quote is not closed")),
             }
         }
-        if escaped {
-            // Whatever the escapes spell: it is one argument, and could be anything.
-            self.variable("", true);
-            if let Some(unknown) = &mut self.unknown {
-                unknown.prefix.clear();
-            }
+        // Whatever it spells, and however a plain shell reads it: it is one argument, and could be anything.
+        self.variable("", true);
+        if let Some(unknown) = &mut self.unknown {
+            unknown.prefix.clear();
         }
         Ok(())
     }
@@ -486,13 +484,13 @@ impl<'a> Scanner<'a> {
         if length && !after.is_empty() {
             return Err(UNKNOWN);
         }
-        self.operation(after)?;
+        Self::operation(after)?;
         let name = if length { "" } else { name };
         self.variable(name, quoted && !list);
         Ok(())
     }
 
-    fn operation(&self, operation: &str) -> Result<(), Refused> {
+    fn operation(operation: &str) -> Result<(), Refused> {
         const UNKNOWN: Refused = Refused::Construct("a parameter expansion that is not analysed");
         if operation.is_empty() {
             return Ok(());
@@ -516,8 +514,8 @@ impl<'a> Scanner<'a> {
         };
         match first {
             '=' => Err(Refused::Construct("`${name=…}` assigns")),
-            '-' | '+' | '?' => self.nested(&word[1..]),
-            '#' | '%' | '/' | '^' | ',' if !colon => self.nested(&word[1..]),
+            '-' | '+' | '?' => Self::nested(&word[1..]),
+            '#' | '%' | '/' | '^' | ',' if !colon => Self::nested(&word[1..]),
             c if colon && (c.is_ascii_digit() || c == ' ') => {
                 if word
                     .bytes()
@@ -534,16 +532,21 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn nested(&self, word: &str) -> Result<(), Refused> {
-        if self.depth >= DEPTH {
-            return Err(Refused::Construct("expansions nest too deep"));
-        }
-        // Inside `${…}` quoting follows rules of its own; only what no rule could turn into a command passes.
+    /// The word inside `${…}`, which shells unquote and expand by rules that differ: only plain characters pass.
+    fn nested(word: &str) -> Result<(), Refused> {
         if word.contains('`') || word.contains("$(") || word.contains("<(") || word.contains(">(") {
             return Err(Refused::Substitution(None));
         }
-        let mut scanner = Scanner::new(word, self.depth + 1);
-        scanner.double_quoted(Quoted::Heredoc)
+        if word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_./:@%+,=*?- #^~[]!".contains(c))
+        {
+            Ok(())
+        } else {
+            Err(Refused::Construct(
+                "an expansion inside an expansion, which shells read differently",
+            ))
+        }
     }
 }
 
