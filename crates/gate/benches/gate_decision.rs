@@ -80,8 +80,8 @@ fn decisions(criterion: &mut Criterion) {
                 |((mut world, mut session), call)| {
                     let decision =
                         gate.decide(&mut world, &mut session, &execution, call, Situation::at(now));
-                    black_box(decision);
-                    (world, session)
+                    let decision = black_box(decision);
+                    (decision, world, session)
                 },
                 BatchSize::SmallInput,
             );

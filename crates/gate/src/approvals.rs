@@ -205,6 +205,7 @@ impl Gate {
         if let Some(execution) = session.executions.get_mut(&hold.plan.execution)
             && let Some(open) = execution.hold.take_if(|open| open.id == hold.id)
             && let Some(last) = &mut execution.last
+            && last.permit.is_none()
             && last.fingerprint == open.fingerprint
         {
             last.fate = fate;

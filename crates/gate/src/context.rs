@@ -153,8 +153,11 @@ impl ResolvedContext {
     }
 
     pub(crate) fn add(&mut self, resource: ResolvedResource, access: Access, now: Timestamp) -> Added {
-        self.expire(now);
-        let before = self.remove(&resource.id);
+        // What is too old leaves nothing behind: neither a pin nor the sign of someone's intent.
+        let before = self.remove(&resource.id).filter(|entry| self.live(entry, now));
+        if self.entries.len() >= self.limits.max_entries {
+            self.expire(now);
+        }
         if self.entries.len() >= self.limits.max_entries && !self.evict() {
             if let Some(before) = before {
                 self.index(&before.resource);
@@ -310,7 +313,7 @@ impl ResolvedContext {
     fn explicit_entries(&self, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
         self.entries
             .values()
-            .filter(move |entry| self.live(entry, now) && self.explicit(entry, now))
+            .filter(move |entry| self.explicit(entry, now) && self.live(entry, now))
             .map(|entry| &*entry.resource)
     }
 

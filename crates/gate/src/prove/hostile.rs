@@ -210,11 +210,14 @@ fn step(
         }
         89..91 => model.observe(&actor, Moment::Deadline, seen(random)),
         91..95 => {
-            let claims = if random.once_in(2) {
-                random.pick(resources)
-            } else {
-                None
-            };
+            // A name that two resources share claims neither of them.
+            let claims = random.pick(resources).filter(|claimed| {
+                resources
+                    .iter()
+                    .filter(|other| other.name == claimed.name)
+                    .count()
+                    == 1
+            });
             if model.answer(&actor, claims, Conclusion::Offered) {
                 report.answered += 1;
                 let session = &mut model.sessions[actor.0];

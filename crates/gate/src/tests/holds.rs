@@ -280,3 +280,22 @@ fn a_forced_conclusion_gives_up_an_open_hold_for_good() {
     assert!(matches!(answer, AnswerDecision::Release(_)));
     assert!(approve(&mut stage, &mut hold, "anna", [1; 32]).is_err());
 }
+
+#[test]
+fn closing_an_old_hold_does_not_make_a_later_run_of_the_same_call_look_failed() {
+    let mut stage = Stage::at_level(ControlLevel::Controlled).discover(vec![jellyfin()]);
+    let mut old = stage.held("infra_control", restart("lxc:delly:105"));
+    stage.wait(SignedDuration::from_mins(11));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    stage.run(permit, Outcome::Succeeded);
+    stage.session.set_level(ControlLevel::Autonomous);
+    let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+    assert!(stage.gate.expire(&mut stage.session, &mut old, stage.now));
+    stage.run(permit, Outcome::Succeeded);
+    stage.wait(VERIFY_WITHIN);
+    stage.nothing_observable(Moment::Deadline);
+    assert_eq!(
+        stage.refused("infra_control", restart("lxc:delly:105")).rule,
+        Rule::Repetition
+    );
+}

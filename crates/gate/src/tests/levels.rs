@@ -4,9 +4,12 @@ use interlock_protocol::{
     CategoryName, ControlLevel, ErrorCode, Mode, Outcome, RiskLevel, ToolKind, ToolName,
 };
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 use super::fixture::*;
 use crate::*;
+
+type Make<'a> = &'a dyn Fn() -> (&'static str, Value);
 
 fn outcome(decision: &Decision) -> String {
     match decision {
@@ -46,7 +49,7 @@ fn policy_by_level_by_kind() {
         )
     };
     let secret = || ("infra_read", exec("lxc:delly:105", "cat /etc/shadow"));
-    let calls: [(&str, &dyn Fn() -> (&'static str, Value)); 5] = [
+    let calls: [(&str, Make<'_>); 5] = [
         ("read", &read),
         ("secret read", &secret),
         ("low write", &low),
@@ -75,10 +78,7 @@ fn policy_by_level_by_kind() {
                     call(tool, arguments),
                     situation,
                 );
-                table.push_str(&format!(
-                    "{policy:?} / {level} / {name}: {}\n",
-                    outcome(&decision)
-                ));
+                let _ = writeln!(table, "{policy:?} / {level} / {name}: {}", outcome(&decision));
             }
         }
     }
@@ -305,6 +305,7 @@ fn recovery_tracking_is_per_tool_counts_attempts_expires_and_ends_with_success()
 
 #[test]
 fn unknown_tools_and_unclear_actions_are_writes() {
+    use ToolKind::{Read, Resolve, Write};
     let catalogue = Catalogue::built_in().unwrap();
     let kind = |tool: &str, arguments: Value| {
         let Value::Object(arguments) = arguments else {
@@ -312,7 +313,6 @@ fn unknown_tools_and_unclear_actions_are_writes() {
         };
         catalogue.classify(tool, &arguments)
     };
-    use ToolKind::{Read, Resolve, Write};
     let cases = [
         ("infra_query", json!({"action": "search"}), Resolve),
         ("infra_query", json!({"action": "destroy"}), Write),

@@ -254,3 +254,15 @@ fn a_receipt_is_taken_once_and_only_for_its_own_plan() {
         Err(SettleError::NotOutstanding(receipt.permit.clone()))
     );
 }
+
+#[test]
+fn the_same_inputs_give_the_same_decisions_so_that_a_trace_replays() {
+    let run = || {
+        let mut stage = Stage::discovered();
+        let read = stage.propose("infra_read", exec("lxc:delly:105", "uptime"));
+        let write = stage.propose("infra_control", restart("lxc:delly:105"));
+        let refused = stage.propose("infra_control", restart("lxc:delly:141"));
+        format!("{read:?} {write:?} {refused:?}")
+    };
+    assert_eq!(run(), run());
+}

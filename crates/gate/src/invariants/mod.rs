@@ -4,126 +4,19 @@
 //! The invariants do not ask the gate what it believes. They keep a ledger of their own, from what went in and what
 //! came out, and compare.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod ledger;
 
-use interlock_protocol::{ControlLevel, ExecutionId, HoldId, PermitId, ResourceId, ToolKind};
-use jiff::Timestamp;
+use interlock_protocol::{ControlLevel, PermitId, RiskLevel, ToolKind};
 
-use crate::answer::Answer;
+pub(crate) use ledger::{Actor, Ledger, Occurrence, View};
+
 use crate::catalogue::Placement;
-use crate::gate::Gate;
 use crate::governance::{Governance, PolicyVerdict};
-use crate::hold::{Hold, HoldStatus};
-use crate::permit::Permit;
-use crate::refusal::Refusal;
+use crate::hold::HoldStatus;
 use crate::repetition::Fate;
 use crate::rule::Rule;
-use crate::session::Session;
 use crate::state::State;
-use crate::verification::VerificationEnd;
-use crate::world::{KillSwitch, World};
-
-/// Who acts: a session by its place, and an execution in it.
-pub(crate) type Actor = (usize, ExecutionId);
-
-/// What was seen to happen, from outside the gate.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Ledger {
-    /// Counts what happened.
-    pub(crate) clock: u64,
-    pub(crate) discovered: BTreeSet<(usize, ResourceId)>,
-    pub(crate) explicit: BTreeMap<(usize, ResourceId), Timestamp>,
-    pub(crate) under_way: BTreeMap<PermitId, Run>,
-    pub(crate) unseen: BTreeMap<PermitId, Unseen>,
-    pub(crate) last: BTreeMap<Actor, Last>,
-    pub(crate) issued: BTreeSet<PermitId>,
-    pub(crate) approved: BTreeSet<HoldId>,
-    /// Writes that were seen to have worked, by actor and resource.
-    pub(crate) done: BTreeSet<(usize, ResourceId)>,
-}
-
-/// The last call that an actor got a permit for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Last {
-    pub(crate) call: String,
-    pub(crate) permit: PermitId,
-    pub(crate) fate: Fate,
-}
-
-/// A permit without a receipt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) actor: Actor,
-    pub(crate) kind: ToolKind,
-    pub(crate) resource: Option<ResourceId>,
-    pub(crate) issued_at: u64,
-    pub(crate) begun: bool,
-}
-
-/// A write that ended and was not looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unseen {
-    pub(crate) actor: Actor,
-    pub(crate) resource: ResourceId,
-    pub(crate) ended_at: u64,
-}
-
-/// One thing that happened.
-#[derive(Debug)]
-pub(crate) enum Occurrence<'a> {
-    /// A permit was issued.
-    Permitted {
-        actor: &'a Actor,
-        permit: &'a Permit,
-        call: &'a str,
-        placement: Placement,
-        governance: Governance<'a>,
-        approved: Option<&'a Hold>,
-    },
-    /// A call was held.
-    Held { actor: &'a Actor, hold: &'a Hold },
-    /// A proposal was refused.
-    Refused { actor: &'a Actor, refusal: &'a Refusal },
-    /// A permit was consumed and the call runs.
-    Begun { permit: &'a PermitId },
-    /// A permit was consumed and nothing ran.
-    NotBegun { permit: &'a PermitId },
-    /// Running ended.
-    Ended {
-        permit: &'a PermitId,
-        succeeded: bool,
-        ends: &'a [VerificationEnd],
-        found: &'a [ResourceId],
-        asked: bool,
-    },
-    /// Code took a reading.
-    Observed {
-        resource: &'a ResourceId,
-        ends: &'a [VerificationEnd],
-    },
-    /// A final answer was let out.
-    Answered {
-        actor: &'a Actor,
-        answer: &'a Answer,
-        claims: Option<&'a ResourceId>,
-    },
-    /// A person named a resource.
-    Mentioned {
-        session: usize,
-        resource: &'a ResourceId,
-    },
-    /// What was discovered was forgotten.
-    Reset { session: usize, kept: &'a [ResourceId] },
-}
-
-/// What is looked at after each occurrence.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) gate: &'a Gate,
-    pub(crate) world: &'a World,
-    pub(crate) sessions: &'a [Session],
-    pub(crate) now: Timestamp,
-}
+use crate::world::KillSwitch;
 
 /// An invariant, by name.
 pub(crate) struct Invariant {
@@ -382,7 +275,7 @@ fn bulk_is_not_intent(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>
     };
     refusal.rule != Rule::Routing
         || ledger.explicit.iter().any(|((session, id), at)| {
-            *session == actor.0 && id.host().is_some() && ledger.is_recent(*at, *session, view)
+            *session == actor.0 && id.host().is_some() && Ledger::is_recent(*at, *session, view)
         })
 }
 
@@ -454,9 +347,7 @@ fn the_level_is_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> b
         } if permit.kind() == ToolKind::Write => match view.sessions[actor.0].options().level {
             ControlLevel::ReadOnly => false,
             ControlLevel::Controlled => approved.is_some() && permit.approved_by().is_some(),
-            ControlLevel::Autonomous => {
-                approved.is_some() || permit.plan().risk != interlock_protocol::RiskLevel::High
-            }
+            ControlLevel::Autonomous => approved.is_some() || permit.plan().risk != RiskLevel::High,
         },
         _ => true,
     }
@@ -505,7 +396,15 @@ fn no_phantoms(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool 
             actor,
             answer,
             claims: Some(resource),
-        } => answer.replaced.is_some() || ledger.done.contains(&(actor.0, (*resource).clone())),
+        } => {
+            answer.replaced.is_some()
+                || ledger.done.contains(&(actor.0, (*resource).clone()))
+                // Another execution of the session did it, and it was not looked at yet: marked, not replaced.
+                || ledger
+                    .unseen
+                    .values()
+                    .any(|unseen| unseen.actor.0 == actor.0 && unseen.resource == **resource)
+        }
         _ => true,
     }
 }
@@ -560,152 +459,4 @@ pub(crate) fn check(
         }
     }
     ledger.record(happened, view.now);
-}
-
-impl Ledger {
-    /// All that was discovered is too old to be used.
-    pub(crate) fn forget_discoveries(&mut self) {
-        self.discovered.clear();
-        self.explicit.clear();
-    }
-
-    fn is_busy(&self, actor: &Actor) -> bool {
-        self.under_way
-            .values()
-            .any(|run| run.kind == ToolKind::Write && run.actor == *actor)
-            || self.unseen.values().any(|unseen| unseen.actor == *actor)
-    }
-
-    fn has_explicit_child(&self, session: usize, host: &ResourceId, view: View<'_>) -> bool {
-        self.explicit.iter().any(|((owner, id), at)| {
-            *owner == session
-                && id != host
-                && id.host() == Some(host.uid())
-                && self.is_recent(*at, session, view)
-                && view.sessions[session].context().get(id, view.now).is_some()
-        })
-    }
-
-    fn is_recent(&self, at: Timestamp, session: usize, view: View<'_>) -> bool {
-        view.now.duration_since(at) <= view.sessions[session].options().limits.explicit_window
-    }
-
-    fn record(&mut self, happened: &Occurrence<'_>, now: Timestamp) {
-        self.clock += 1;
-        match happened {
-            Occurrence::Permitted {
-                actor,
-                permit,
-                call,
-                approved,
-                ..
-            } => {
-                self.issued.insert(permit.id().clone());
-                let last = Last {
-                    call: (*call).to_owned(),
-                    permit: permit.id().clone(),
-                    fate: Fate::Running,
-                };
-                self.last.insert((*actor).clone(), last);
-                if let Some(hold) = approved {
-                    self.approved.insert(hold.id.clone());
-                }
-                let run = Run {
-                    actor: (*actor).clone(),
-                    kind: permit.kind(),
-                    resource: permit.plan().resource().cloned(),
-                    issued_at: self.clock,
-                    begun: false,
-                };
-                self.under_way.insert(permit.id().clone(), run);
-            }
-            Occurrence::Begun { permit } => {
-                if let Some(run) = self.under_way.get_mut(*permit) {
-                    run.begun = true;
-                }
-            }
-            Occurrence::NotBegun { permit } => {
-                if let Some(run) = self.under_way.remove(*permit) {
-                    self.fate(&run.actor, permit, Fate::Failed);
-                }
-            }
-            Occurrence::Ended {
-                permit,
-                succeeded,
-                ends,
-                found,
-                asked,
-            } => {
-                let Some(run) = self.under_way.remove(*permit) else {
-                    return;
-                };
-                self.fate(
-                    &run.actor,
-                    permit,
-                    if *succeeded { Fate::Succeeded } else { Fate::Failed },
-                );
-                match (run.kind, run.resource) {
-                    (ToolKind::Write, Some(resource)) => {
-                        let unseen = Unseen {
-                            actor: run.actor,
-                            resource,
-                            ended_at: self.clock,
-                        };
-                        self.unseen.insert((*permit).clone(), unseen);
-                    }
-                    (ToolKind::Resolve, _) if *succeeded => self.learn(run.actor.0, found, *asked, now),
-                    _ => {}
-                }
-                self.saw(ends);
-            }
-            Occurrence::Observed { ends, .. } => self.saw(ends),
-            Occurrence::Mentioned { session, resource } => {
-                self.learn(*session, std::slice::from_ref(*resource), true, now);
-            }
-            Occurrence::Reset { session, kept } => {
-                self.discovered
-                    .retain(|(owner, id)| owner != session || kept.contains(id));
-                self.explicit
-                    .retain(|(owner, id), _| owner != session || kept.contains(id));
-                self.last.retain(|(owner, _), _| owner != session);
-            }
-            // The held call is the last one now.
-            Occurrence::Held { actor, .. } => {
-                self.last.remove(*actor);
-            }
-            Occurrence::Refused { .. } | Occurrence::Answered { .. } => {}
-        }
-    }
-
-    fn learn(&mut self, session: usize, found: &[ResourceId], asked: bool, now: Timestamp) {
-        for id in found {
-            self.discovered.insert((session, id.clone()));
-            if asked && found.len() == 1 {
-                self.explicit.insert((session, id.clone()), now);
-            }
-        }
-    }
-
-    fn saw(&mut self, ends: &[VerificationEnd]) {
-        use interlock_protocol::Verification;
-        for end in ends {
-            let Some(unseen) = self.unseen.remove(&end.permit) else {
-                continue;
-            };
-            match end.outcome {
-                Verification::Verified | Verification::Observed | Verification::Inconclusive => {
-                    self.done.insert((unseen.actor.0, unseen.resource));
-                }
-                Verification::Failed => {}
-            }
-        }
-    }
-
-    fn fate(&mut self, actor: &Actor, permit: &PermitId, fate: Fate) {
-        if let Some(last) = self.last.get_mut(actor)
-            && last.permit == *permit
-        {
-            last.fate = fate;
-        }
-    }
 }
