@@ -1,0 +1,176 @@
+//! Commands written to be taken for what they are not. Each once passed, or is a neighbour of one that did.
+
+use interlock_shell::classify;
+
+#[test]
+fn what_writes_or_runs_in_disguise_is_refused() {
+    for command in [
+        // awk: several sources, statements that go on, slashes that are no division, brackets, other awks' flags
+        "awk -e 'BEGIN{print > \"x\"}' -e 1 f",
+        "awk '{print $1,\n$2 > \"x\"}' f",
+        "awk '{if (1) /#/; print > \"x\"}' f",
+        "awk '{if (0) exit /#/; print > \"x\"}' f",
+        "awk '{z = length /#/; print > \"x\"}' f",
+        "awk '!/[[:space:]/]#/ {print > \"x\"}' f",
+        "awk '!/[]/]#/ {print > \"x\"}' f",
+        "awk -h 'BEGIN{print > \"x\"}'",
+        "awk --assign 'BEGIN{print > \"x\"}' 1 f",
+        "awk -F * '{print}' f",
+        // braces that close later than they seem
+        "sort {f\"}\",-o} x",
+        "sort {f\\},-o} x",
+        "find / {x'}',-delete}",
+        // a value that becomes several arguments
+        "sort -k * f",
+        "find . -name * -print",
+        "env -u $x ls",
+        "env -u * ls",
+        "env --unset $x ls",
+        // xargs and find, as other versions read them
+        "echo -ox | xargs -I% -n2 sort f",
+        "echo -ox | xargs -I% -L1 sort f",
+        "echo -ox | xargs -i -L1 sort f",
+        "find f -exec echo 'y{}' + -exec touch x ';'",
+        "find -files0-from list -exec sort {} \\;",
+        // quoting that shells read differently
+        "sort $'-k' -o x f",
+        "echo \"${x:-'}\" ; touch y; echo \"'}\"",
+        "cat <<E\n$\\\n(touch y)\nE",
+        "echo \"${x:-\"$\"(touch y)}\"",
+        "cat <<E\n${x:-$\"(\"touch y)}\nE",
+        "echo $\\\n(touch y)",
+        "cat <\\\n(touch y)",
+        "[[ a || reboot ]]",
+        "[[ x =~ a|reboot ]]",
+        "[[ a > b ]]",
+        "((1>2))",
+        // connections and devices that act when they are read
+        "x=/dev/tcp/h/80; cat < \"$x\"",
+        "cat < /dev/tcp/h/80",
+        "head -c1 /dev/watchdog",
+        "head -c1 /proc/kmsg",
+        // a test that evaluates a subscript
+        "x=-v; test ! \"$x\" 'a[$(id)]'",
+        "x=-v; [ '(' \"$x\" 'a[$(id)]' ')' ]",
+        "x=-v; test a -a \"$x\" 'a[$(id)]'",
+        // archives and sub-commands
+        "bsdtar -tf x.tar -W use-compress-program=/tmp/p.sh",
+        "tar -tf x.tar -T list",
+        "tar -tf host:x.tar",
+        "kubectl -R get replace -f x.yaml",
+        "sed -l 'w x' p",
+        "printf %n PATH",
+        "printf \"$f\" x",
+        "POSIXLY_CORRECT=1 uniq a -c",
+        "LANG=/tmp/evil ls",
+        "TZ=../../tmp/evil date",
+        "zsh -c '</etc/hosts'",
+        "/tmp/ls",
+        "./ls",
+        "/usr/bin/../../tmp/ls",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            !verdict.is_bounded_read(),
+            "{command:?} passes: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
+fn what_never_ends_in_disguise_is_unbounded() {
+    for command in [
+        "until read x; do echo; done </dev/null",
+        "echo a | while read x </etc/hosts; do echo; done",
+        "echo a | while read -t 0 x; do echo; done",
+        "awk 'BEGIN{while(1);}'",
+        "awk 'BEGIN{for(;;);}'",
+        "x=/dev/zero; cat \"$x\"",
+        "for f in /dev/zero; do cat \"$f\"; done",
+        "head -n 5",
+        "tail -5",
+        "cat /dev/stdin",
+        "cat -",
+        "sleep infinity",
+        "sleep $N",
+    ] {
+        let verdict = classify(command);
+        assert!(!verdict.bounded, "{command:?} is bounded: {:?}", verdict.reasons);
+    }
+}
+
+#[test]
+fn what_prints_secrets_in_disguise_is_sensitive() {
+    for command in [
+        "cat ../../../../etc/shadow",
+        "cat /mnt/etc/shadow",
+        "cat /proc/1/root/etc/shadow",
+        "cat /proc/1/cwd/etc/shadow",
+        "cat /proc/1/task/1/root/etc/shadow",
+        "cat /proc/self/cwd/../etc/shadow",
+        "cat /proc/self/task/1/environ",
+        "cat ca-key.pem",
+        "cat /etc/shad?w",
+        "cat /etc/{shadow,hosts}",
+        "cd /etc && cat shadow",
+        "cat < /etc/shadow",
+        "grep -r password /etc",
+        "grep -e x /etc/shadow",
+        "sed -n 1p /etc/shadow",
+        "awk 1 /etc/shadow",
+        "dd if=/etc/shadow",
+        "strings @/etc/shadow",
+        "ps -p 1 -f e",
+        "ps -ww e",
+        "ps ewwp1",
+        "ps auxe",
+        "find /etc -name shadow -exec cat {} +",
+        "ls | xargs cat",
+        "cat \"$FILE\"",
+        "echo \"$DB_PASSWORD\"",
+        "ssh host cat /etc/shadow",
+        "docker exec web env",
+        "sh -c 'cat /root/.ssh/id_ed25519'",
+        "kubectl get secret/db -o yaml",
+        "kubectl get cm,secrets",
+        "jq -n '[env]'",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            verdict.sensitive,
+            "{command:?} is not sensitive: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
+fn ordinary_work_passes_without_a_word() {
+    for command in [
+        "grep 'a<b' /var/log/syslog",
+        "docker ps --format {{.Names}}",
+        "kubectl get pods -o jsonpath='{.items[*].metadata.name}'",
+        "while IFS= read -r line; do echo \"$line\"; done < /etc/hosts",
+        "for f in /var/log/*.log; do tail -n 5 \"$f\"; done",
+        "ls -la \\\n  /var/log",
+        "echo done > /dev/stderr",
+        "ps aux | grep [n]ginx",
+        "awk '$3 > 80 {print $1}' /var/log/usage",
+        "awk '{print ($1 + $2) / 2}' /var/log/usage",
+        "awk '/[[:digit:]]+/ {n++} END {print n}' /var/log/usage",
+        "sort -k2 -n /var/log/usage | uniq -c | sort -rn | head -20",
+        "find /var/log -name '*.gz' -mtime +7 -print0 | xargs -0n1 ls -l",
+        "echo {a,b}.log",
+        "cat <<'E'\nplain text\nE",
+        "test -f /etc/hosts && echo yes",
+        "[ \"$x\" = y ] || echo no",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            verdict.is_bounded_read() && !verdict.sensitive,
+            "{command:?} is stopped: {:?}",
+            verdict.reasons
+        );
+    }
+}
