@@ -308,12 +308,11 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
             // Some programs take `@file` for the file.
             let path = normal(path.strip_prefix('@').unwrap_or(path));
             let lower = path.to_lowercase();
-            let key = lower
-                .rsplit('/')
-                .next()
-                .is_some_and(|name| name.contains("key") || name.contains("priv"));
-            let public =
-                is_one_of(&path, &OPEN) && !(key && !lower.ends_with(".pub") && lower.ends_with(".pem"));
+            // A name that says certificate and key holds the key.
+            let name = lower.rsplit('/').next().unwrap_or("");
+            let key =
+                (name.contains("key") || name.contains("priv")) && name.rsplit('.').next() == Some("pem");
+            let public = is_one_of(&path, &OPEN) && !key;
             // The files of another root, mounted here, are as secret as ours.
             let elsewhere = path
                 .find("/etc/")

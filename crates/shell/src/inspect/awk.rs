@@ -231,7 +231,7 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                         last = Last::Open;
                     }
                     "getline" | "length" | "next" | "nextfile" | "break" | "continue" | "delete" => {
-                        last = Last::Unsure
+                        last = Last::Unsure;
                     }
                     "return" | "in" | "else" | "do" | "case" | "exit" => last = Last::Open,
                     _ => last = Last::Value,
