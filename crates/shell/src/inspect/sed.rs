@@ -160,7 +160,11 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
             '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
             }
             'q' | 'Q' | 'l' | 'L' => skip(&chars, &mut at, |c| c == ' ' || c.is_ascii_digit()),
-            'b' | 't' | 'T' | ':' => skip(&chars, &mut at, |c| c != ';' && c != '\n' && c != '}'),
+            // A label ends at a blank in some seds and goes on in others: what follows a blank is refused below.
+            'b' | 't' | 'T' | ':' => {
+                skip(&chars, &mut at, |c| c == ' ' || c == '\t');
+                skip(&chars, &mut at, |c| c.is_ascii_alphanumeric() || c == '_');
+            }
             'a' | 'i' | 'c' => skip(&chars, &mut at, |c| c != '\n'),
             'r' | 'R' => {
                 let start = at;
@@ -320,6 +324,8 @@ mod tests {
             "1{w x\n}",
             "s/[/]/w x/e",
             "s/a/b/ge",
+            "ba  s/b/x/w y",
+            ":a s/b/x/w y",
         ] {
             assert!(
                 reads_only(script, context(&Course::default()), &mut Report::new()).is_err(),
