@@ -66,7 +66,16 @@ fn continues_inside_a_word(command: &str) -> bool {
 
 /// Whether every here-document has a plain tag and an end. The parser can look for the end of others for ever.
 fn has_odd_heredoc(command: &str) -> bool {
-    // Also inside quotes: what is quoted for us need not be for the parser.
+    // Where single quotes are the only quoting, what they hold is no here-document. Anywhere else the parser may see it
+    // differently, so all of it counts.
+    let plain_quotes = !command.contains(['"', '\\', '`', '#', '$', '\n']);
+    let unquoted: String;
+    let command = if plain_quotes {
+        unquoted = command.split('\'').step_by(2).collect::<Vec<_>>().join(" ");
+        &unquoted
+    } else {
+        command
+    };
     let mut rest = command;
     while let Some(at) = rest.find("<<") {
         rest = &rest[at + 2..];
@@ -146,6 +155,7 @@ mod tests {
             "cat <<-E\n\tx\n\tE",
             "cat <<A <<B\n1\nA\n2\nB",
             "cat <<<x",
+            "grep '<<EOF' f",
             "cat << \"E\"\nE",
         ] {
             assert!(!has_odd_heredoc(fine), "{fine}");

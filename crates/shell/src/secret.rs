@@ -305,8 +305,13 @@ pub(crate) struct Nature {
 pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
     match &arg.value {
         Value::Known(path) => {
-            // Some programs take `@file` for the file.
-            let path = normal(path.strip_prefix('@').unwrap_or(path));
+            // Some programs take `@file` or `file://file` for the file.
+            let path = path.strip_prefix('@').unwrap_or(path);
+            let path = ["file://", "fileb://", "file:"]
+                .iter()
+                .find_map(|scheme| path.strip_prefix(scheme))
+                .unwrap_or(path);
+            let path = normal(path);
             let lower = path.to_lowercase();
             // A name that says certificate and key holds the key.
             let name = lower.rsplit('/').next().unwrap_or("");

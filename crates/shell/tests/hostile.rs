@@ -64,6 +64,9 @@ fn what_writes_or_runs_in_disguise_is_refused() {
         "POSIXLY_CORRECT=1 uniq a -c",
         "LANG=/tmp/evil ls",
         "TZ=../../tmp/evil date",
+        "sed 'ba  s/b/x/w y' f",
+        "curl gopher:/127.0.0.1:6379/_FLUSHALL",
+        "curl dict.example.com/d:x",
         "zsh -c '</etc/hosts'",
         "/tmp/ls",
         "./ls",
@@ -94,6 +97,7 @@ fn what_never_ends_in_disguise_is_unbounded() {
         "cat -",
         "sleep infinity",
         "sleep $N",
+        "sed ':a;ba' f",
     ] {
         let verdict = classify(command);
         assert!(!verdict.bounded, "{command:?} is bounded: {:?}", verdict.reasons);
@@ -135,6 +139,7 @@ fn what_prints_secrets_in_disguise_is_sensitive() {
         "kubectl get secret/db -o yaml",
         "kubectl get cm,secrets",
         "jq -n '[env]'",
+        "curl file:///etc/shadow",
     ] {
         let verdict = classify(command);
         assert!(
@@ -149,6 +154,8 @@ fn what_prints_secrets_in_disguise_is_sensitive() {
 fn ordinary_work_passes_without_a_word() {
     for command in [
         "grep 'a<b' /var/log/syslog",
+        "grep '<<EOF' /var/log/syslog",
+        "sed ':a;N;$!ba;s/\\n/ /g' /var/log/syslog",
         "docker ps --format {{.Names}}",
         "kubectl get pods -o jsonpath='{.items[*].metadata.name}'",
         "while IFS= read -r line; do echo \"$line\"; done < /etc/hosts",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::parse::Parse;
 use super::values::host_of;
+use crate::secret;
 use crate::table::{Flag, FlagEffect, FlagName, FlagValue, Kind, Style};
 use crate::verdict::Risk;
 use crate::word::{Arg, Value};
@@ -222,6 +223,13 @@ impl<'p, 'a> Parse<'p, 'a> {
                 // Only a flag that is written out selects a mode.
                 return self.apply(FlagName::Long(format!("{name}…")), flag, dashed, attached, next);
             }
+        }
+        // A flag that nobody listed may still name a file.
+        if attached
+            .as_ref()
+            .is_some_and(|value| value.text().is_some() && secret::nature(value).secret)
+        {
+            self.report.secret(dashed, "holds secrets");
         }
         if !self.lenient() {
             let called = self.called();

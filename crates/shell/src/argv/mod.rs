@@ -183,12 +183,14 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
         inspect::run(inspector, node, args, context, report);
         return None;
     }
-    if node.writes && node.modes.is_empty() {
+    // What it runs can be worse than itself.
+    let runs = node.operands.as_ref().is_some_and(table::Operands::runs);
+    if node.writes && node.modes.is_empty() && !runs {
         return None;
     }
     let mut parse = Parse::new(args, context, report);
     parse.enter(node, 1);
-    if parse.node().writes {
+    if parse.node().writes && !runs {
         let risk = parse.node().risk;
         parse.report.write(
             risk,

@@ -259,25 +259,25 @@ impl Parse<'_, '_> {
     pub(super) fn reach(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
         let node = self.node();
         let text = arg.text();
+        let url = matches!(kind, Kind::Url);
         let odd = match &arg.value {
             Value::Known(text) => {
                 text.starts_with('-')
                     || url_host(text).starts_with('-')
                     || text.contains("::")
                         && text.contains(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit())
-                    || matches!(kind, Kind::Url)
-                        && text
-                            .split_once("://")
-                            .is_some_and(|(scheme, _)| !plain_scheme(scheme))
+                    || url && !plain_address(text)
             }
             Value::Unknown(unknown) => {
-                unknown.prefix.starts_with('-')
-                    || matches!(kind, Kind::Url) && !unknown.prefix.starts_with("http")
+                unknown.prefix.starts_with('-') || url && !unknown.prefix.starts_with("http")
             }
         };
         if odd {
             self.report
                 .write(node.risk, part, "is not a plain host or web address");
+        }
+        if text.is_some_and(|text| text.starts_with("file:")) && secret::nature(arg).secret {
+            self.report.secret(part, "holds secrets");
         }
         let host = text.map(if matches!(kind, Kind::Url) {
             url_host
@@ -286,6 +286,24 @@ impl Parse<'_, '_> {
         });
         self.report.reaches(host, part);
     }
+}
+
+/// Whether a client can only fetch from it: a plain scheme, or none and a host whose name asks for no other protocol.
+fn plain_address(text: &str) -> bool {
+    let scheme = text.split(':').next().unwrap_or("");
+    let rest = text.get(scheme.len() + 1..).unwrap_or("");
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+        && rest.starts_with('/');
+    if is_scheme {
+        return rest.starts_with("//") && plain_scheme(scheme);
+    }
+    let lower = text.to_ascii_lowercase();
+    !["dict.", "ftp.", "ldap.", "imap.", "pop3.", "smtp."]
+        .iter()
+        .any(|guess| lower.starts_with(guess))
 }
 
 /// Schemes that fetch and nothing else.

@@ -132,9 +132,14 @@ const EMPTY: Arg<'static> = Arg {
 fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result<(), &'static str> {
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
+    // A jump back that takes no further line on its way never ends.
+    let (mut label, mut jump, mut takes) = (false, false, false);
     loop {
         skip(&chars, &mut at, |c| c.is_whitespace() || c == ';');
         let Some(&start) = chars.get(at) else {
+            if label && jump && !takes {
+                report.endless(Category::UnboundedStream, script, "jumps back, perhaps for ever");
+            }
             return Ok(());
         };
         if start == '#' {
@@ -156,6 +161,9 @@ fn reads_only(script: &str, context: Context<'_>, report: &mut Report) -> Result
             return Err("ends where a command was expected");
         };
         at += 1;
+        label |= command == ':';
+        jump |= command == 'b';
+        takes |= matches!(command, 'n' | 'N' | 'd' | 'D' | 'q' | 'Q');
         match command {
             '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
             }

@@ -10,7 +10,7 @@ use sqlparser::parser::Parser;
 
 use crate::report::Report;
 use crate::table::Node;
-use crate::verdict::Risk;
+use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
 /// Functions without side effects. One that is not here could do anything.
@@ -322,6 +322,14 @@ pub(crate) fn judge(arg: &Arg<'_>, node: &Node, part: &str, report: &mut Report)
     match reads_only(text, &node.name) {
         Ok(Reading { secret }) => {
             report.condition(part, "is SQL that only reads");
+            let upper = text.to_ascii_uppercase();
+            if upper.contains("RECURSIVE") && !upper.contains("LIMIT") {
+                report.endless(
+                    Category::UnboundedStream,
+                    part,
+                    "has a recursion that may not end",
+                );
+            }
             if secret {
                 report.secret(part, "reads a table of secrets");
             }
