@@ -35,6 +35,13 @@ pub fn classify(command: &str) -> Verdict {
     verdict
 }
 
+/// Whether reading this file, or everything below this folder, shows secrets. For tools that take a path instead of a
+/// command; the same knowledge as [`classify`] uses.
+pub fn path_holds_secrets(path: &str) -> bool {
+    let arg = word::Arg::known(path);
+    secret::nature(&arg).secret || secret::tree_holds_secrets(&arg)
+}
+
 fn analyse(command: &str) -> report::Report {
     let course = argv::Course::default();
     let mut report = report::Report::new();

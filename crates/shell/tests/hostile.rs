@@ -1,6 +1,6 @@
 //! Commands written to be taken for what they are not. Each once passed, or is a neighbour of one that did.
 
-use interlock_shell::classify;
+use interlock_shell::{classify, path_holds_secrets};
 
 #[test]
 fn what_writes_or_runs_in_disguise_is_refused() {
@@ -179,5 +179,28 @@ fn ordinary_work_passes_without_a_word() {
             "{command:?} is stopped: {:?}",
             verdict.reasons
         );
+    }
+}
+
+#[test]
+fn a_path_by_itself_is_judged_by_the_same_knowledge() {
+    for path in [
+        "/etc/shadow",
+        "/root/.ssh/id_rsa",
+        "//etc/./shadow",
+        "/etc",
+        "/",
+        "~/.kube/config",
+        "/proc/1/environ",
+    ] {
+        assert!(path_holds_secrets(path), "{path}");
+    }
+    for path in [
+        "/etc/hosts",
+        "/var/log/syslog",
+        "/opt/homepage/config/services.yaml",
+        "/var/log",
+    ] {
+        assert!(!path_holds_secrets(path), "{path}");
     }
 }
