@@ -1,5 +1,8 @@
 //! How long a decision takes.
-#![expect(clippy::expect_used, reason = "a benchmark that cannot set itself up must stop")]
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot set itself up must stop"
+)]
 
 use std::hint::black_box;
 use std::sync::Arc;

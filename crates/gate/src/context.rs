@@ -128,6 +128,8 @@ pub struct ResolvedContext {
     entries: BTreeMap<ResourceId, Entry>,
     /// Lower-cased names and aliases. Several ids under one name make it ambiguous.
     names: BTreeMap<String, BTreeSet<ResourceId>>,
+    /// Those that were ever explicitly accessed: few, and routing asks for them at every call.
+    asked_for: BTreeSet<ResourceId>,
     uses: u64,
 }
 
@@ -138,6 +140,7 @@ impl ResolvedContext {
             limits,
             entries: BTreeMap::new(),
             names: BTreeMap::new(),
+            asked_for: BTreeSet::new(),
             uses: 0,
         }
     }
@@ -148,6 +151,7 @@ impl ResolvedContext {
             limits: self.limits,
             entries: self.entries.clone(),
             names: self.names.clone(),
+            asked_for: self.asked_for.clone(),
             uses: self.uses,
         }
     }
@@ -161,6 +165,9 @@ impl ResolvedContext {
         if self.entries.len() >= self.limits.max_entries && !self.evict() {
             if let Some(before) = before {
                 self.index(&before.resource);
+                if before.explicit_at.is_some() {
+                    self.asked_for.insert(before.resource.id.clone());
+                }
                 self.entries.insert(before.resource.id.clone(), before);
             }
             return Added::Full;
@@ -169,6 +176,9 @@ impl ResolvedContext {
             Access::Explicit => Some(now),
             Access::Bulk => before.as_ref().and_then(|entry| entry.explicit_at),
         };
+        if explicit_at.is_some() {
+            self.asked_for.insert(resource.id.clone());
+        }
         self.uses += 1;
         self.index(&resource);
         let entry = Entry {
@@ -251,6 +261,7 @@ impl ResolvedContext {
     pub(crate) fn mark_explicit(&mut self, id: &ResourceId, now: Timestamp) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.explicit_at = Some(now);
+            self.asked_for.insert(id.clone());
         }
     }
 
@@ -311,8 +322,9 @@ impl ResolvedContext {
     }
 
     fn explicit_entries(&self, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
-        self.entries
-            .values()
+        self.asked_for
+            .iter()
+            .filter_map(|id| self.entries.get(id))
             .filter(move |entry| self.explicit(entry, now) && self.live(entry, now))
             .map(|entry| &*entry.resource)
     }
@@ -323,6 +335,7 @@ impl ResolvedContext {
             Keep::Pinned => self.entries.retain(|_, entry| entry.pinned),
         }
         self.names.clear();
+        self.asked_for.retain(|id| self.entries.contains_key(id));
         let kept: Vec<Arc<ResolvedResource>> = self
             .entries
             .values()
@@ -357,6 +370,7 @@ impl ResolvedContext {
 
     fn remove(&mut self, id: &ResourceId) -> Option<Entry> {
         let entry = self.entries.remove(id)?;
+        self.asked_for.remove(id);
         for name in names_of(&entry.resource) {
             if let Some(ids) = self.names.get_mut(&name) {
                 ids.remove(id);
