@@ -4,6 +4,9 @@
 
 const OPENINGS: &[(&str, &str)] = &[("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
+/// The most white space in front of it.
+const MAX_BLANK: usize = 256;
+
 /// Splits text that arrives in pieces into thinking and the rest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Splitter {
@@ -39,15 +42,15 @@ impl Splitter {
         self.held.push_str(piece);
         if matches!(self.state, State::Start) {
             let begun = self.held.trim_start();
-            // White space in front means nothing in any dialect, so it need not be kept back.
             let blank = self.held.len() - begun.len();
-            if let Some(&(opening, closing)) = OPENINGS.iter().find(|(opening, _)| begun.starts_with(opening))
-            {
+            let opening = OPENINGS.iter().find(|(opening, _)| begun.starts_with(opening));
+            if blank > MAX_BLANK {
+                self.state = State::After;
+                split.text.push_str(&std::mem::take(&mut self.held));
+            } else if let Some(&(opening, closing)) = opening {
                 self.held.drain(..blank + opening.len());
                 self.state = State::Inside(closing);
-            } else if OPENINGS.iter().any(|(opening, _)| opening.starts_with(begun)) {
-                split.text.extend(self.held.drain(..blank));
-            } else {
+            } else if !OPENINGS.iter().any(|(opening, _)| opening.starts_with(begun)) {
                 self.state = State::After;
                 split.text.push_str(&std::mem::take(&mut self.held));
             }
