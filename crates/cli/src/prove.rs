@@ -49,7 +49,7 @@ enum What {
     #[command(after_help = "Example:\n  interlock prove hostile --steps 1000000 --seed 7 --json")]
     Hostile {
         /// How many steps it makes
-        #[arg(long, default_value_t = 1_000_000)]
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
         steps: u64,
 
         /// Where its random numbers begin: the same seed gives the same run

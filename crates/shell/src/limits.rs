@@ -25,6 +25,9 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
             command.len()
         ));
     }
+    if command.contains('\r') {
+        return Some("contains a carriage return; lines end with a line feed alone".to_owned());
+    }
     if let Some(c) = command.chars().find(|c| deceives(*c)) {
         return Some(format!("contains the invisible character U+{:04X}", c as u32));
     }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with a `command`")]
 struct Question<'a> {
     #[serde(borrow)]
     command: Cow<'a, str>,

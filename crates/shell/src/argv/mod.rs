@@ -168,11 +168,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
         return None;
     }
     if node.writes && node.modes.is_empty() {
-        report.write(
-            node.risk,
-            name,
-            format!("{} changes things or runs other code", node.name),
-        );
+        report.write(node.risk, name, "changes things or runs other code");
         if let Some(category) = node.always {
             report.endless(category, name, endless_why(category));
         } else if args.len() == 1 {
@@ -192,11 +188,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
     parse.enter(node, 1);
     if parse.node().writes && !runs {
         let risk = parse.node().risk;
-        parse.report.write(
-            risk,
-            name,
-            format!("{} changes things, called like this", node.name),
-        );
+        parse.report.write(risk, name, "changes things, called like this");
         return None;
     }
     parse.run();
