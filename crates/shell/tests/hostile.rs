@@ -58,6 +58,7 @@ fn what_writes_or_runs_in_disguise_is_refused() {
         "tar -tf x.tar -T list",
         "tar -tf host:x.tar",
         "kubectl -R get replace -f x.yaml",
+        "glab -d version mr close 5",
         "sed -l 'w x' p",
         "printf %n PATH",
         "printf \"$f\" x",

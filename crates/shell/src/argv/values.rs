@@ -48,7 +48,7 @@ impl Parse<'_, '_> {
             arg.text().is_none_or(|text| {
                 level
                     .sub(text)
-                    .is_some_and(|sub| sub.writes || !sub.modes.is_empty())
+                    .is_some_and(|sub| sub.writes || !sub.modes.is_empty() || !sub.subs.is_empty())
             })
         }) {
             self.report.write(
