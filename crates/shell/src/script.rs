@@ -198,15 +198,18 @@ impl Walk<'_> {
                 self.list(&body.list, context);
             }
             ast::CompoundCommand::Arithmetic(arithmetic) => {
+                // A plain shell runs `((a))` as a command in two subshells, and so does bash where a blank stands between
+                // the parentheses; the parser does not tell them apart.
                 self.commands += 1;
-                self.arithmetic(&arithmetic.expr.value);
-                if arithmetic.expr.value.contains(['<', '>', '|', '&']) {
-                    self.report.write(
-                        Risk::MediumWrite,
-                        "((…))",
-                        "means something else to a plain shell",
-                    );
-                }
+                let text = &arithmetic.expr.value;
+                self.report.write(
+                    Risk::MediumWrite,
+                    "((…))",
+                    "means something else to a plain shell",
+                );
+                let mut nested = Report::new();
+                judge(text, context.deeper(), &mut nested);
+                self.report.risk = self.report.risk.max(nested.risk);
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 self.report.endless(
@@ -368,6 +371,7 @@ impl Walk<'_> {
         let mut args: Vec<Arg<'_>> = Vec::new();
         let mut feed = context.feed;
         let runs_program = word_or_name.is_some();
+        self.words_behind_both(simple);
         for item in prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
@@ -418,6 +422,7 @@ impl Walk<'_> {
             }
         }
         if !runs_program {
+            self.report.read("", "runs no program");
             return;
         }
         let rewritten = argv::judge(&args, Context { feed, ..context }, self.report);
@@ -438,6 +443,33 @@ impl Walk<'_> {
         if let Err(refused) = word::expand(raw, args) {
             self.refuse(raw, &refused, depth);
             args.push(Arg::anything(raw));
+        }
+    }
+
+    /// `&>` is `&` and `>` to a plain shell: what stands behind it is a command of its own there.
+    fn words_behind_both(&mut self, simple: &ast::SimpleCommand) {
+        let both = |item: &ast::CommandPrefixOrSuffixItem| {
+            matches!(
+                item,
+                ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::OutputAndError(..))
+            )
+        };
+        let redirect = |item: &ast::CommandPrefixOrSuffixItem| {
+            matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_))
+        };
+        let in_front = simple.prefix.iter().flat_map(|prefix| &prefix.0).any(both);
+        let behind = simple
+            .suffix
+            .iter()
+            .flat_map(|suffix| &suffix.0)
+            .skip_while(|item| !both(item))
+            .any(|item| !redirect(item));
+        if (in_front && simple.word_or_name.is_some()) || behind {
+            self.report.write(
+                Risk::MediumWrite,
+                "&>",
+                "makes what follows a command of its own in a plain shell",
+            );
         }
     }
 

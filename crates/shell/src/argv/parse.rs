@@ -256,14 +256,12 @@ impl<'p, 'a> Parse<'p, 'a> {
         let mut inner = Report::new();
         match node.operands.as_ref().and_then(|o| o.at(self.seen.operands)) {
             Some(Kind::Shell) => {
-                let words: Option<Vec<&str>> = rest.iter().map(Arg::text).collect();
-                match words {
-                    Some(words) => script::judge(&words.join(" "), self.context.deeper(), &mut inner),
-                    None => inner.write(
-                        Risk::MediumWrite,
-                        &self.called(),
-                        "the command it runs depends on a variable or a pattern",
-                    ),
+                // What is not known stands as some word: the rest of it still counts.
+                let words: Vec<&str> = rest.iter().map(|arg| arg.text().unwrap_or("x")).collect();
+                script::judge(&words.join(" "), self.context.deeper(), &mut inner);
+                if rest.iter().any(|arg| arg.text().is_none()) {
+                    let why = "the command it runs depends on a variable or a pattern";
+                    inner.write(Risk::MediumWrite, &self.called(), why);
                 }
             }
             _ => {

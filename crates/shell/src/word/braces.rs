@@ -3,6 +3,7 @@
 use super::Refused;
 
 const MOST_EXPANSIONS: usize = 64;
+const MOST_GROUPS: usize = 6;
 
 /// Expands `{a,b}` and `{1..5}`; `None` where there is nothing to expand.
 pub(super) fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
@@ -47,6 +48,10 @@ pub(super) fn braces(raw: &str) -> Result<Option<Vec<String>>, Refused> {
     let whole = &raw[open + 1..last];
     if !(whole.contains(',') || whole.contains("..")) {
         return Ok(None);
+    }
+    // Each group multiplies, and is a step deeper.
+    if whole.matches('{').count() > MOST_GROUPS {
+        return Err(INVOLVED);
     }
     if whole.contains(['\'', '"', '\\', '$', '`', '(', '<', '>']) {
         return Err(INVOLVED);
