@@ -1,9 +1,11 @@
-//! Decisions in words, for people.
+//! Decisions in words, for people. Names, commands and reasons come from elsewhere: what a screen would act on is
+//! written out.
 
 use std::fmt::Write as _;
 
 use interlock_protocol::Expectation;
 
+use crate::answer::visible;
 use crate::gate::Decision;
 use crate::hold::Hold;
 use crate::permit::Permit;
@@ -24,10 +26,14 @@ impl Decision {
 fn explain_permit(permit: &Permit) -> String {
     let mut out = format!("Allowed: {}.\n", describe(permit.plan()));
     if let Some(by) = permit.approved_by() {
-        let _ = writeln!(out, "Approved by {by}.");
+        let _ = writeln!(out, "Approved by {}.", visible(&by.to_string()));
     }
     if let Some(expectation) = &permit.plan().expectation {
-        let _ = writeln!(out, "Afterwards: {}.", describe_expectation(expectation));
+        let _ = writeln!(
+            out,
+            "Afterwards: {}.",
+            visible(&describe_expectation(expectation))
+        );
     }
     let _ = writeln!(out, "Must begin by {}.", permit.expires_at());
     out
@@ -38,10 +44,14 @@ impl Hold {
     pub fn explain(&self) -> String {
         let mut out = format!("Waits for a human: {}.\n", describe(&self.plan));
         for reason in &self.reasons {
-            let _ = writeln!(out, "Because {reason}.");
+            let _ = writeln!(out, "Because {}.", visible(&reason.to_string()));
         }
         if let Some(expectation) = &self.plan.expectation {
-            let _ = writeln!(out, "Afterwards: {}.", describe_expectation(expectation));
+            let _ = writeln!(
+                out,
+                "Afterwards: {}.",
+                visible(&describe_expectation(expectation))
+            );
         }
         let _ = writeln!(out, "Plan {}, open until {}.", self.plan_hash, self.expires_at);
         out
@@ -55,14 +65,14 @@ impl Refusal {
             Severity::Blocked => "Refused",
             Severity::Failed => "Refused for good",
         };
-        let mut out = format!("{head}: {}\n", self.message);
+        let mut out = format!("{head}: {}\n", visible(&self.message));
         let _ = writeln!(
             out,
             "Rule {}, code {}, state {}.",
             self.rule, self.code, self.about.state
         );
         if let Some(hint) = &self.recovery_hint {
-            let _ = writeln!(out, "What helps: {hint}");
+            let _ = writeln!(out, "What helps: {}", visible(hint));
         }
         out
     }
@@ -79,10 +89,10 @@ fn describe(plan: &Plan) -> String {
         .as_ref()
         .map(|target| format!(" on {} ({})", target.name, target.id))
         .unwrap_or_default();
-    format!(
+    visible(&format!(
         "{what}{on} with {}, a {} of {} risk",
         plan.tool, plan.kind, plan.risk
-    )
+    ))
 }
 
 fn describe_expectation(expectation: &Expectation) -> String {

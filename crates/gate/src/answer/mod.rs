@@ -13,6 +13,8 @@ use jiff::Timestamp;
 pub use grounding::{Span, SpanKind};
 pub use phantom::{Category as PhantomCategory, Claim};
 
+pub(crate) use text::visible;
+
 use crate::gate::Gate;
 use crate::refusal::{About, Recovery, Refusal};
 use crate::rule::Rule;
@@ -75,9 +77,9 @@ pub struct ActionLine {
 
 impl std::fmt::Display for ActionLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} on {}", self.what, self.name)?;
+        write!(f, "{} on {}", visible(&self.what), visible(&self.name))?;
         if let Some(resource) = &self.resource {
-            write!(f, " ({resource})")?;
+            write!(f, " ({})", visible(&resource.to_string()))?;
         }
         write!(f, ": {}", self.outcome)?;
         match self.verification {
@@ -90,9 +92,9 @@ impl std::fmt::Display for ActionLine {
 }
 
 impl Answer {
-    /// The answer for people: the text, then what was done.
+    /// The answer for people: the text, then what was done. What a screen would act on is written out.
     pub fn render(&self) -> String {
-        let mut out = self.text.clone();
+        let mut out = text::visible_lines(&self.text);
         if !self.actions.is_empty() {
             out.push_str("\n\nWhat was done:\n");
             for action in &self.actions {

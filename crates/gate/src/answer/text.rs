@@ -7,6 +7,19 @@ use std::ops::Range;
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) span: Range<usize>,
+    /// What parts it from the word before it.
+    pub(crate) parted: Parting,
+}
+
+/// What stands between two words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Parting {
+    /// Nothing that matters.
+    Space,
+    /// A comma.
+    Comma,
+    /// A colon, a dash, a bracket: what follows could stand alone.
+    Strong,
 }
 
 /// One sentence, line or table row.
@@ -14,6 +27,10 @@ pub(crate) struct Word {
 pub(crate) struct Sentence {
     pub(crate) span: Range<usize>,
     pub(crate) words: Vec<Word>,
+    /// Whether it asks.
+    pub(crate) asks: bool,
+    /// Whether it stands in a fenced block.
+    pub(crate) fenced: bool,
 }
 
 impl Sentence {
@@ -35,8 +52,15 @@ impl Sentence {
 pub(crate) fn sentences(answer: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut start = 0;
+    let mut fenced = false;
+    let mut line_start = true;
     let mut chars = answer.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
+        if line_start && !c.is_whitespace() {
+            line_start = false;
+            fenced ^= answer[at..].starts_with("```") || answer[at..].starts_with("~~~");
+        }
+        line_start |= c == '\n';
         let next = chars.peek().map(|&(_, c)| c);
         let ends = match c {
             '\n' | '\r' | '|' | '\u{2028}' | '\u{2029}' => true,
@@ -44,24 +68,31 @@ pub(crate) fn sentences(answer: &str) -> Vec<Sentence> {
             _ => false,
         };
         if ends {
-            push(&mut found, answer, start..at + c.len_utf8());
+            push(&mut found, answer, start..at + c.len_utf8(), fenced);
             start = at + c.len_utf8();
         }
     }
-    push(&mut found, answer, start..answer.len());
+    push(&mut found, answer, start..answer.len(), fenced);
     found
 }
 
-fn push(found: &mut Vec<Sentence>, answer: &str, span: Range<usize>) {
-    let words = words(&answer[span.clone()], span.start);
+fn push(found: &mut Vec<Sentence>, answer: &str, span: Range<usize>, fenced: bool) {
+    let text = &answer[span.clone()];
+    let words = words(text, span.start);
     if !words.is_empty() {
-        found.push(Sentence { span, words });
+        found.push(Sentence {
+            asks: text.trim_end().ends_with('?'),
+            span,
+            words,
+            fenced,
+        });
     }
 }
 
 fn words(text: &str, offset: usize) -> Vec<Word> {
     let mut found = Vec::new();
     let mut current = String::new();
+    let mut parted = Parting::Space;
     let mut start = 0;
     let mut end = 0;
     for (at, c) in text.char_indices() {
@@ -75,34 +106,64 @@ fn words(text: &str, offset: usize) -> Vec<Word> {
             }
             // Shows nothing: a word may not be cut in two by it.
             None => {}
-            Some(_) => finish(&mut found, &mut current, offset + start..offset + end),
+            Some(other) => {
+                finish(
+                    &mut found,
+                    &mut current,
+                    &mut parted,
+                    offset + start..offset + end,
+                );
+                if !other.is_whitespace() && !matches!(other, '"' | '#' | '@' | '+' | '=' | '<' | '>') {
+                    parted = Parting::Strong;
+                }
+            }
         }
     }
-    finish(&mut found, &mut current, offset + start..offset + end);
+    finish(
+        &mut found,
+        &mut current,
+        &mut parted,
+        offset + start..offset + end,
+    );
     found
 }
 
-fn finish(found: &mut Vec<Word>, current: &mut String, span: Range<usize>) {
+fn finish(found: &mut Vec<Word>, current: &mut String, parted: &mut Parting, span: Range<usize>) {
+    const EDGE: [char; 7] = ['.', '\'', ':', '-', '/', ',', '_'];
     let text = std::mem::take(current);
-    let trimmed = text.trim_matches(|c: char| matches!(c, '.' | '\'' | ':' | '-' | '/' | ',' | '_'));
+    if text.is_empty() {
+        return;
+    }
+    let body = text.trim_start_matches(EDGE);
+    let trimmed = body.trim_end_matches(EDGE);
+    let lead = text.len() - body.len();
+    let tail = body.len() - trimmed.len();
+    *parted = (*parted).max(parting(&text[..lead]));
     if trimmed.is_empty() {
         return;
     }
-    // Trimming only takes single-byte characters, which stand for themselves in the answer.
-    let lead = text.len()
-        - text
-            .trim_start_matches(['.', '\'', ':', '-', '/', ',', '_'])
-            .len();
-    let tail = text.len() - lead - trimmed.len();
-    let span = if span.end - span.start == text.len() {
+    // Where all is ASCII and as long as it was written, each byte stands for itself in the answer.
+    let span = if text.is_ascii() && span.end - span.start == text.len() {
         span.start + lead..span.end - tail
     } else {
         span
     };
+    let behind = parting(&body[trimmed.len()..]);
     found.push(Word {
         text: trimmed.to_owned(),
         span,
+        parted: std::mem::replace(parted, behind),
     });
+}
+
+fn parting(edge: &str) -> Parting {
+    if edge.contains([':', '-', '.', '/']) {
+        Parting::Strong
+    } else if edge.contains(',') {
+        Parting::Comma
+    } else {
+        Parting::Space
+    }
 }
 
 /// Straightens typography. `None` for characters that show nothing.
@@ -156,9 +217,59 @@ pub(crate) fn flattened(answer: &str) -> String {
     flat
 }
 
+/// One line as people may see it: whatever a screen would act on, hide or turn around is written out.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        show(&mut shown, c);
+    }
+    shown
+}
+
+/// The same for a text of several lines, which stay lines.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            other => show(&mut shown, other),
+        }
+    }
+    shown
+}
+
+fn show(shown: &mut String, c: char) {
+    match c {
+        ' ' | '\'' | '"' | '\\' => shown.push(c),
+        // What joins or follows another character is part of it, and Debug would write it out: it does no harm.
+        '\u{300}'..='\u{36f}' | '\u{fe0f}' => shown.push(c),
+        blank if blank.is_whitespace() => shown.extend(blank.escape_default()),
+        // Debug writes out exactly what does not print.
+        other => shown.extend(other.escape_debug()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_that_a_screen_acts_on_gets_through() {
+        let cases = [
+            ("ls 'a' \"b\" \\c", "ls 'a' \"b\" \\c"),
+            ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
+            ("a\r\nb\tc", "a\\r\\nb\\tc"),
+            ("a\0b\u{7}\u{9b}31m", "a\\0b\\u{7}\\u{9b}31m"),
+            ("left\u{202e}thgir", "left\\u{202e}thgir"),
+            ("\u{2066}isolated\u{2069}", "\\u{2066}isolated\\u{2069}"),
+            ("zero\u{200b}width\u{200f}", "zero\\u{200b}width\\u{200f}"),
+            ("Zoë 日本 ✅", "Zoë 日本 ✅"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+        }
+        assert_eq!(visible_lines("a\n\tb\rc\u{202e}"), "a\n\tb\\rc\\u{202e}");
+    }
 
     fn texts(answer: &str) -> Vec<Vec<String>> {
         sentences(answer)
@@ -189,10 +300,11 @@ mod tests {
 
     #[test]
     fn spans_point_into_the_answer() {
-        let answer = "Ok \u{2014} “Jellyfin” is at 45%.";
-        for sentence in sentences(answer) {
-            for word in sentence.words {
-                assert!(answer.get(word.span.clone()).is_some(), "{word:?}");
+        for answer in ["Ok \u{2014} “Jellyfin” is at 45%.", "\u{b4}\u{23a}"] {
+            for sentence in sentences(answer) {
+                for word in sentence.words {
+                    assert!(answer.get(word.span.clone()).is_some(), "{word:?}");
+                }
             }
         }
     }

@@ -110,3 +110,33 @@ fn after_the_answer_nothing_runs_until_the_next_turn() {
     stage.gate.next_turn(&mut stage.session, &agent, stage.now);
     let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
 }
+
+#[test]
+fn what_people_read_holds_nothing_that_a_screen_acts_on() {
+    let spoofed = "x\u{1b}[2K\rsafe\u{202e}";
+    let shown = "x\\u{1b}[2K\\rsafe\\u{202e}";
+    let named = || ResolvedResource::new(id("lxc:delly:105"), spoofed);
+    let command = json!({
+        "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch {spoofed}"),
+    });
+
+    let mut stage = Stage::at_level(interlock_protocol::ControlLevel::Controlled).discover(vec![named()]);
+    let held = stage.held("infra_control", command.clone()).explain();
+
+    let mut stage = Stage::new().discover(vec![named()]);
+    let decision = stage.propose("infra_control", command);
+    let allowed = decision.explain();
+    let Decision::Allow(permit) = decision else {
+        panic!("{allowed}")
+    };
+    stage.run(permit, Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
+    stage.run_read(permit, Vec::new(), json!({}));
+    let AnswerDecision::Release(answer) = stage.answer(&format!("Line one\n{spoofed}"), &[]) else {
+        panic!("blocked")
+    };
+    for (what, text) in [("hold", held), ("permit", allowed), ("answer", answer.render())] {
+        assert!(text.matches(shown).count() >= 2, "{what}: {text:?}");
+        assert!(!text.contains(['\u{1b}', '\r', '\u{202e}']), "{what}: {text:?}");
+    }
+}
