@@ -106,6 +106,10 @@ impl Walk<'_> {
             bang: _,
             seq,
         } = pipeline;
+        if seq.is_empty() {
+            self.report
+                .write(Risk::MediumWrite, "time", "has nothing to time");
+        }
         for (stage, command) in seq.iter().enumerate() {
             let context = match stage {
                 0 => context,
@@ -209,7 +213,7 @@ impl Walk<'_> {
                 );
                 let mut nested = Report::new();
                 judge(text, context.deeper(), &mut nested);
-                self.report.risk = self.report.risk.max(nested.risk);
+                self.report.absorb(nested);
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 self.report.endless(

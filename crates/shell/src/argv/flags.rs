@@ -276,7 +276,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                     }
                     if next.may_hide_others() && !node.pure {
                         self.report.write(
-                            node.risk,
+                            Risk::HighWrite,
                             &next.raw,
                             format!("could turn into a flag of {}", node.name),
                         );

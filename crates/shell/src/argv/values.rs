@@ -38,7 +38,7 @@ impl Parse<'_, '_> {
             && node.style != Style::Words
         {
             self.report.write(
-                node.risk,
+                Risk::HighWrite,
                 &arg.raw,
                 format!("could turn into a flag of {}", node.name),
             );
@@ -59,7 +59,7 @@ impl Parse<'_, '_> {
         }
         if position == 0 && !node.subs.is_empty() && arg.text().is_none() {
             self.report.write(
-                node.risk,
+                Risk::HighWrite,
                 &arg.raw,
                 format!("could turn into a sub-command of {}", node.name),
             );
@@ -92,7 +92,7 @@ impl Parse<'_, '_> {
         };
         if arg.may_be_several() && !operands.repeats_from(position) && !node.pure {
             self.report.write(
-                node.risk,
+                Risk::HighWrite,
                 &arg.raw,
                 format!("could turn into several arguments of {}", node.name),
             );

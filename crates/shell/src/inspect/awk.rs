@@ -132,8 +132,9 @@ enum Last {
 
 /// Walks the tokens of an awk program.
 fn reads_only(program: &str) -> Result<(), &'static str> {
-    // Wherever the word stands: no reading of the program may hide it.
-    if program.contains("system") {
+    // Wherever the call stands: no reading of the program may hide it.
+    let calls = |(at, word): (usize, &str)| program[at + word.len()..].trim_start().starts_with('(');
+    if program.match_indices("system").any(calls) {
         return Err("runs a command");
     }
     if program.contains("/inet") {
@@ -222,6 +223,7 @@ fn reads_only(program: &str) -> Result<(), &'static str> {
                 }
                 let word: String = chars[start..at].iter().collect();
                 match word.as_str() {
+                    "system" => return Err("runs a command"),
                     "print" | "printf" => {
                         printing = Some(parens.len());
                         last = Last::Open;

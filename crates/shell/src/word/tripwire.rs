@@ -1,8 +1,11 @@
 //! A second look that does not trust the first.
 
+use std::borrow::Cow;
+
 /// A second opinion on the whole text, independent of the grammar: whether anything outside single quotes looks like a
 /// substitution. Both must agree before a command is called a read.
 pub(crate) fn hides_substitution(command: &str) -> bool {
+    let command = &without_literal_heredoc(command);
     let bytes = command.as_bytes();
     let heredoc = command.contains("<<");
     let mut at = 0;
@@ -60,4 +63,52 @@ pub(crate) fn hides_substitution(command: &str) -> bool {
         at += 1;
     }
     false
+}
+
+/// The text without the body of its here-document, where there is just one and its tag is quoted: such a body is never
+/// expanded.
+fn without_literal_heredoc(command: &str) -> Cow<'_, str> {
+    let whole = Cow::Borrowed(command);
+    let mut parts = command.split("<<");
+    let (Some(before), Some(after), None) = (parts.next(), parts.next(), parts.next()) else {
+        return whole;
+    };
+    // Nothing before it may be able to make it something else.
+    if before.contains(['\'', '"', '`', '$', '\\', '#', '(', '\n']) {
+        return whole;
+    }
+    let Some((first, body)) = after.split_once('\n') else {
+        return whole;
+    };
+    let (tabs, word) = first
+        .strip_prefix('-')
+        .map_or((false, first), |word| (true, word));
+    let quoted = |mark: char| word.strip_prefix(mark).and_then(|inner| inner.strip_suffix(mark));
+    let Some(tag) = quoted('\'')
+        .or_else(|| quoted('"'))
+        .or_else(|| word.strip_prefix('\\'))
+    else {
+        return whole;
+    };
+    if tag.is_empty() || !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return whole;
+    }
+    let mut rest = Vec::new();
+    let mut inside = true;
+    for line in body.lines() {
+        if inside {
+            inside = if tabs {
+                line.trim_start_matches('\t') != tag
+            } else {
+                line != tag
+            };
+        } else {
+            rest.push(line);
+        }
+    }
+    if inside {
+        whole
+    } else {
+        Cow::Owned(format!("{before}\n{}", rest.join("\n")))
+    }
 }
