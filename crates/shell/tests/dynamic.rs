@@ -355,7 +355,8 @@ fn writes(trace: &str) -> Vec<String> {
             // The time limit of these runs, and of `timeout`, ends what it started itself.
             "kill" | "tkill" | "tgkill" => {
                 let target = arguments.split([',', ')']).next().unwrap_or_default();
-                let signal_none = arguments.contains(", 0)");
+                // Signal 0 only asks whether the process is there.
+                let signal_none = arguments.contains(", 0)") || arguments.contains(", 0 <unfinished");
                 !signal_none && target != "0" && !own.contains(target.trim_start_matches('-'))
             }
             "sendto" | "sendmsg" => ["RTM_NEW", "RTM_DEL", "RTM_SET", "NFT_MSG_NEW", "NFT_MSG_DEL"]
