@@ -288,6 +288,7 @@ impl Gate {
                 fingerprint,
                 access,
                 order,
+                issued_at: now,
             },
         );
         match plan.kind {

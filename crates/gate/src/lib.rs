@@ -69,5 +69,5 @@ pub use rule::Rule;
 pub use session::{FourEyes, Session, SessionOptions, ToolScope, WriteRecord};
 pub use settle::{DueReading, Error as SettleError, InterruptedWrite, Moment, Report, Settled};
 pub use state::State;
-pub use verification::{Comparison, PendingVerification, VerificationEnd, compare};
+pub use verification::{Before, Comparison, PendingVerification, VerificationEnd, compare};
 pub use world::{KillSwitch, World, Writer};

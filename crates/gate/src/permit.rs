@@ -195,26 +195,53 @@ impl Started {
     /// The receipt of this run.
     pub fn finish(self, ended: Ended) -> Receipt {
         let plan = &self.permit.plan;
-        let digest = ContentHash::of(self.permit.id.as_str());
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest.as_bytes()[..16]);
-        Receipt {
-            id: ReceiptId::from_bytes(bytes),
-            permit: self.permit.id.clone(),
-            call: plan.call.clone(),
-            session: plan.session.clone(),
-            execution: plan.execution.clone(),
-            tool: plan.tool.clone(),
-            kind: plan.kind,
-            resource: plan.resource().cloned(),
-            plan_hash: self.permit.plan_hash,
-            started_at: self.at,
-            finished_at: ended.finished_at,
-            outcome: ended.outcome,
-            exit_code: ended.exit_code,
-            output_hash: ended.output_hash,
-            summary: ended.summary,
-        }
+        receipt(&self.permit.id, plan, self.permit.plan_hash, self.at, ended)
+    }
+}
+
+/// The receipt of a run of which nothing came back.
+pub(crate) fn interrupted(
+    permit: &PermitId,
+    plan: &Plan,
+    plan_hash: ContentHash,
+    started_at: Timestamp,
+) -> Receipt {
+    let ended = Ended {
+        outcome: Outcome::InterruptedUnknown,
+        finished_at: None,
+        exit_code: None,
+        output_hash: None,
+        summary: "Interrupted; whether it took effect is not known.".to_owned(),
+    };
+    receipt(permit, plan, plan_hash, started_at, ended)
+}
+
+fn receipt(
+    permit: &PermitId,
+    plan: &Plan,
+    plan_hash: ContentHash,
+    started_at: Timestamp,
+    ended: Ended,
+) -> Receipt {
+    let digest = ContentHash::of(permit.as_str());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest.as_bytes()[..16]);
+    Receipt {
+        id: ReceiptId::from_bytes(bytes),
+        permit: permit.clone(),
+        call: plan.call.clone(),
+        session: plan.session.clone(),
+        execution: plan.execution.clone(),
+        tool: plan.tool.clone(),
+        kind: plan.kind,
+        resource: plan.resource().cloned(),
+        plan_hash,
+        started_at,
+        finished_at: ended.finished_at,
+        outcome: ended.outcome,
+        exit_code: ended.exit_code,
+        output_hash: ended.output_hash,
+        summary: ended.summary,
     }
 }
 

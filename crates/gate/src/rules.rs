@@ -88,6 +88,21 @@ impl Gate {
         about: &About,
     ) -> Result<(), Box<Refusal>> {
         let state = about.state;
+        let concluding = session
+            .executions
+            .get(execution)
+            .is_some_and(|execution| execution.concluding);
+        if concluding && self.intact(Rule::StateMachine) {
+            return Err(Refusal::new(
+                Rule::StateMachine,
+                ErrorCode::FsmBlocked,
+                about.clone(),
+                "The execution is being concluded.",
+            )
+            .detail("state", state.as_str())
+            .detail("kind", kind.as_str())
+            .recovery(Recovery::Outside));
+        }
         if state.admits(kind) || !self.intact(Rule::StateMachine) {
             return Ok(());
         }

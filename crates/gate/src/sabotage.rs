@@ -33,6 +33,10 @@ pub(crate) enum Sabotage {
     PermitIdsRepeat,
     /// Refusals speak to the model instead of stating facts.
     RefusalsTellStories,
+    /// A write whose permit is lost is forgotten.
+    LostIsForgotten,
+    /// A conclusion can be forced without ending the execution.
+    AnyTimeIsConclusion,
     /// Phantom detection is off.
     PhantomsPass,
 }

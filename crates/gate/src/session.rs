@@ -100,6 +100,8 @@ pub(crate) struct Execution {
     pub(crate) hold: Option<OpenHold>,
     /// How many writes were refused since the last verification ended.
     pub(crate) blocked_writes: u32,
+    /// Code ends it: nothing more is permitted in this turn.
+    pub(crate) concluding: bool,
 }
 
 impl Default for Execution {
@@ -113,6 +115,7 @@ impl Default for Execution {
             recoveries: Recoveries::default(),
             hold: None,
             blocked_writes: 0,
+            concluding: false,
         }
     }
 }
@@ -127,6 +130,8 @@ pub(crate) struct Outstanding {
     pub(crate) access: Access,
     /// The session's order number of the permit.
     pub(crate) order: u64,
+    /// When the permit was issued.
+    pub(crate) issued_at: Timestamp,
 }
 
 /// A call of this execution that waits for a human.

@@ -1,21 +1,24 @@
 //! What happened comes back: receipts, readings, discoveries, and permits that were never begun.
 
+use std::sync::Arc;
+
 use interlock_protocol::{
-    CallId, ContentHash, Evidence, ExecutionId, Expectation, Outcome, PermitId, Receipt, ResourceId,
-    ToolKind, Verification,
+    ContentHash, Evidence, ExecutionId, Expectation, Outcome, PermitId, Receipt, ResourceId, ToolKind,
+    Verification,
 };
 use jiff::Timestamp;
 
 use crate::context::{Access, Added, Keep, ResolvedResource};
 use crate::gate::Gate;
-use crate::permit::NotStarted;
+use crate::permit::{self, NotStarted};
+use crate::plan::Plan;
 use crate::recovery::PendingRecovery;
 use crate::refusal::Refusal;
 use crate::repetition::Fate;
 use crate::sabotage::Sabotage;
 use crate::session::{Session, WriteRecord};
 use crate::state::State;
-use crate::verification::{Comparison, PendingVerification, VerificationEnd, compare};
+use crate::verification::{Before, Comparison, PendingVerification, VerificationEnd, compare};
 use crate::world::World;
 
 /// Why a receipt is not taken.
@@ -34,9 +37,18 @@ pub enum Error {
         /// The receipt's plan.
         got: ContentHash,
     },
+    /// The receipt or the evidence is of another session, execution or call than the permit.
+    #[error("what came back for `{0}` is of another session, execution or call")]
+    OtherCall(PermitId),
     /// No verification of that permit is pending.
     #[error("no verification of `{0}` is pending")]
     NotPending(PermitId),
+    /// The execution is not being concluded.
+    #[error("`{0}` is not being concluded")]
+    NotConcluding(ExecutionId),
+    /// What is brought back is no write with a target of this session.
+    #[error("`{0}` is no write of this session with a target")]
+    NotAWrite(PermitId),
 }
 
 /// Everything that came of running one permit.
@@ -92,12 +104,8 @@ pub enum Moment {
 pub struct InterruptedWrite {
     /// The permit.
     pub permit: PermitId,
-    /// The call.
-    pub call: CallId,
-    /// The written resource.
-    pub resource: ResourceId,
-    /// What was to be observed.
-    pub expectation: Expectation,
+    /// The plan that was permitted.
+    pub plan: Arc<Plan>,
     /// When it began.
     pub started_at: Timestamp,
 }
@@ -129,6 +137,15 @@ impl Gate {
                 want: outstanding.plan_hash,
                 got: receipt.plan_hash,
             });
+        }
+        let plan = &outstanding.plan;
+        let belongs = |evidence: &Evidence| {
+            evidence.session == plan.session
+                && evidence.execution == plan.execution
+                && evidence.call == plan.call
+        };
+        if receipt.session != plan.session || receipt.call != plan.call || !evidence.is_none_or(belongs) {
+            return Err(Error::OtherCall(receipt.permit.clone()));
         }
         let outstanding = execution
             .outstanding
@@ -164,7 +181,7 @@ impl Gate {
                     (succeeded, evidence, outstanding.plan.resource())
                     && evidence.resource.as_ref() == Some(resource)
                 {
-                    settled.ended = self.read(session, resource, evidence, outstanding.order, now);
+                    settled.ended = self.read(session, resource, evidence, outstanding.order, None, now);
                 }
             }
         }
@@ -180,25 +197,9 @@ impl Gate {
         outstanding: crate::session::Outstanding,
         now: Timestamp,
     ) -> Option<PendingVerification> {
-        let resource = outstanding.plan.resource()?.clone();
-        world.release(&resource, &receipt.permit);
         let order = session.next_order();
-        let pending = PendingVerification {
-            permit: receipt.permit.clone(),
-            receipt: Some(receipt.id.clone()),
-            resource,
-            expectation: outstanding
-                .plan
-                .expectation
-                .clone()
-                .unwrap_or(Expectation::FreeForm),
-            started_at: receipt.started_at,
-            ended_at: receipt.finished_at.unwrap_or(now),
-            deadline: now
-                .saturating_add(self.options.verify_within)
-                .unwrap_or(Timestamp::MAX),
-            order,
-        };
+        let pending = self.pending_of(receipt, &outstanding.plan, order, now)?;
+        world.release(&pending.resource, &receipt.permit);
         let skip = receipt.outcome != Outcome::Succeeded && self.broken(Sabotage::FailedWriteNeedsNoReading);
         session.writes.push(WriteRecord {
             receipt: receipt.clone(),
@@ -213,6 +214,65 @@ impl Gate {
         Some(pending)
     }
 
+    /// What must be looked at after a write. A clock that runs ahead does not put it out of reach.
+    fn pending_of(
+        &self,
+        receipt: &Receipt,
+        plan: &Plan,
+        order: u64,
+        now: Timestamp,
+    ) -> Option<PendingVerification> {
+        let target = plan.target.as_ref()?;
+        let started_at = receipt.started_at.min(now);
+        Some(PendingVerification {
+            permit: receipt.permit.clone(),
+            receipt: Some(receipt.id.clone()),
+            resource: target.id.clone(),
+            expectation: plan.expectation.clone().unwrap_or(Expectation::FreeForm),
+            state_before: target.state.clone(),
+            started_at,
+            ended_at: receipt.finished_at.unwrap_or(now).clamp(started_at, now),
+            deadline: now
+                .saturating_add(self.options.verify_within)
+                .unwrap_or(Timestamp::MAX),
+            order,
+        })
+    }
+
+    /// Takes back a permit whose value is gone: the task that held it was cancelled, or panicked. Whether a write
+    /// began is not known, so it counts as interrupted, and its resource must be observed. A read is forgotten.
+    pub fn lost(
+        &self,
+        world: &mut World,
+        session: &mut Session,
+        permit: &PermitId,
+        now: Timestamp,
+    ) -> Result<Option<PendingVerification>, Error> {
+        let lost = session
+            .executions
+            .values_mut()
+            .find_map(|execution| {
+                let outstanding = execution.outstanding.remove(permit)?;
+                if let Some(last) = &mut execution.last
+                    && last.permit.as_ref() == Some(permit)
+                {
+                    last.fate = Fate::Failed;
+                }
+                Some(outstanding)
+            })
+            .ok_or_else(|| Error::NotOutstanding(permit.clone()))?;
+        match lost.plan.kind {
+            ToolKind::Resolve | ToolKind::Read => Ok(None),
+            ToolKind::Write => {
+                let receipt = permit::interrupted(permit, &lost.plan, lost.plan_hash, lost.issued_at);
+                if self.broken(Sabotage::LostIsForgotten) {
+                    return Ok(None);
+                }
+                Ok(self.wrote(world, session, &receipt, lost, now))
+            }
+        }
+    }
+
     /// Compares a reading with everything that waits for this resource. Only a reading that was permitted and taken
     /// after the write counts.
     fn read(
@@ -221,23 +281,35 @@ impl Gate {
         resource: &ResourceId,
         evidence: &Evidence,
         order: u64,
+        concluding: Option<&ExecutionId>,
         now: Timestamp,
     ) -> Vec<VerificationEnd> {
         let mut ends = Vec::new();
-        for execution in session.executions.values_mut() {
+        let taken_at = evidence.taken_at.min(now);
+        for (id, execution) in &mut session.executions {
             let mut waiting = Vec::new();
             for pending in std::mem::take(&mut execution.pending) {
                 let same = pending.resource == *resource || self.broken(Sabotage::AnyResourceVerifies);
-                let after = (order > pending.order && evidence.taken_at >= pending.ended_at)
+                let after = (order > pending.order && taken_at >= pending.ended_at)
                     || self.broken(Sabotage::EarlierReadingVerifies);
                 let comparison = if same && after {
-                    compare(&pending.expectation, &evidence.observations, pending.started_at)
+                    let before = Before {
+                        started_at: pending.started_at,
+                        state: pending.state_before.as_deref(),
+                    };
+                    compare(&pending.expectation, &evidence.observations, before)
                 } else {
                     Comparison::NotYet
                 };
-                match comparison {
-                    Comparison::NotYet => waiting.push(pending),
-                    Comparison::Conclusive(outcome) => {
+                let last_chance = pending.deadline <= now || concluding == Some(id);
+                let outcome = match comparison {
+                    Comparison::Conclusive(outcome) => Some(outcome),
+                    Comparison::Unchanged if last_chance => Some(Verification::Failed),
+                    Comparison::Unchanged | Comparison::NotYet => None,
+                };
+                match outcome {
+                    None => waiting.push(pending),
+                    Some(outcome) => {
                         let end = pending.end(outcome, Some(evidence.id.clone()), now);
                         execution.ended.push(end.clone());
                         ends.push(end);
@@ -276,6 +348,13 @@ impl Gate {
         due(session, |pending| pending.deadline <= now)
     }
 
+    /// Code ends an execution: from now on nothing of it is permitted, until its next turn. What comes back are the
+    /// readings that code must take itself first, with [`Moment::ForcedConclusion`].
+    pub fn begin_conclusion(&self, session: &mut Session, execution: &ExecutionId) -> Vec<DueReading> {
+        session.execution_mut(execution).concluding = true;
+        self.readings_before_conclusion(session, execution)
+    }
+
     /// The readings that code must take itself before it may force an execution to conclude.
     pub fn readings_before_conclusion(&self, session: &Session, execution: &ExecutionId) -> Vec<DueReading> {
         let mut due = due(session, |_| true);
@@ -294,11 +373,27 @@ impl Gate {
         now: Timestamp,
     ) -> Result<Vec<VerificationEnd>, Error> {
         let missing = || Error::NotPending(due.permit.clone());
+        let concluding = match moment {
+            Moment::Deadline => None,
+            Moment::ForcedConclusion => {
+                let concluding = session
+                    .executions
+                    .get(&due.execution)
+                    .is_some_and(|execution| execution.concluding);
+                if !concluding && !self.broken(Sabotage::AnyTimeIsConclusion) {
+                    return Err(Error::NotConcluding(due.execution.clone()));
+                }
+                Some(&due.execution)
+            }
+        };
+        if evidence.is_some_and(|evidence| evidence.session != session.id) {
+            return Err(Error::OtherCall(due.permit.clone()));
+        }
         let mut ends = Vec::new();
         let usable = evidence.filter(|evidence| evidence.resource.as_ref() == Some(&due.resource));
         if let Some(evidence) = usable {
             let order = session.next_order();
-            ends = self.read(session, &due.resource, evidence, order, now);
+            ends = self.read(session, &due.resource, evidence, order, concluding, now);
             if ends.iter().any(|end| end.permit == due.permit) {
                 return Ok(ends);
             }
@@ -354,10 +449,48 @@ impl Gate {
     }
 
     /// Brings back a verification that was pending when an earlier process ended.
-    pub fn restore(&self, session: &mut Session, execution: &ExecutionId, pending: PendingVerification) {
+    pub fn restore(&self, session: &mut Session, execution: &ExecutionId, mut pending: PendingVerification) {
+        // Only what is permitted from here on was permitted after the write.
+        pending.order = session.next_order();
         let execution = session.execution_mut(execution);
+        execution.pending.retain(|known| known.permit != pending.permit);
         execution.pending.push(pending);
         execution.settle_state();
+    }
+
+    /// Brings back a write of an earlier process, so that what is said about it is backed. One that was not looked at
+    /// waits for that again, also if its verification was not stored.
+    pub fn restore_write(
+        &self,
+        session: &mut Session,
+        write: WriteRecord,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let refuse = || Error::NotAWrite(write.receipt.permit.clone());
+        if write.plan.kind != ToolKind::Write
+            || write.plan.session != session.id
+            || write.receipt.session != session.id
+            || write.receipt.execution != write.plan.execution
+            || write.receipt.plan_hash != write.plan.hash()
+        {
+            return Err(refuse());
+        }
+        let execution = write.receipt.execution.clone();
+        let waits = session
+            .pending(&execution)
+            .iter()
+            .any(|pending| pending.permit == write.receipt.permit);
+        if write.verification.is_none() && !waits {
+            let pending = self
+                .pending_of(&write.receipt, &write.plan, 0, now)
+                .ok_or_else(refuse)?;
+            self.restore(session, &execution, pending);
+        }
+        session
+            .writes
+            .retain(|known| known.receipt.permit != write.receipt.permit);
+        session.writes.push(write);
+        Ok(())
     }
 
     /// A write that began in an earlier process and left no receipt is never run again; its resource must be
@@ -365,24 +498,25 @@ impl Gate {
     pub fn interrupted(
         &self,
         session: &mut Session,
-        execution: &ExecutionId,
         write: InterruptedWrite,
         now: Timestamp,
-    ) -> PendingVerification {
-        let pending = PendingVerification {
-            permit: write.permit,
-            receipt: None,
-            resource: write.resource,
-            expectation: write.expectation,
-            started_at: write.started_at,
-            ended_at: now,
-            deadline: now
-                .saturating_add(self.options.verify_within)
-                .unwrap_or(Timestamp::MAX),
-            order: session.next_order(),
+    ) -> Result<PendingVerification, Error> {
+        let InterruptedWrite {
+            permit: id,
+            plan,
+            started_at,
+        } = write;
+        let receipt = permit::interrupted(&id, &plan, plan.hash(), started_at);
+        let execution = plan.execution.clone();
+        let record = WriteRecord {
+            receipt,
+            plan,
+            verification: None,
         };
-        self.restore(session, execution, pending.clone());
-        pending
+        self.restore_write(session, record, now)?;
+        let mut pending = session.pending(&execution).iter();
+        let pending = pending.find(|pending| pending.permit == id).cloned();
+        pending.ok_or(Error::NotAWrite(id))
     }
 
     /// Forgets what was discovered and, with it, every state that rests on it. A write that is under way or was not
@@ -416,6 +550,7 @@ impl Gate {
         let known = session.context.has_any(now);
         let execution = session.execution_mut(execution);
         if execution.state == State::Concluded {
+            execution.concluding = false;
             execution.state = if known { State::Reading } else { State::Resolving };
         }
     }

@@ -2,7 +2,7 @@
 //! else.
 
 use interlock_protocol::{
-    EvidenceId, Expectation, Observation, PermitId, ReceiptId, ResourceId, Verification,
+    EvidenceId, Expectation, Observation, PermitId, ReceiptId, ResourceId, RunState, Verification,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct PendingVerification {
     pub resource: ResourceId,
     /// What must be observed.
     pub expectation: Expectation,
+    /// The state that discovery had seen before the write, where it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_before: Option<String>,
     /// When the write began.
     pub started_at: Timestamp,
     /// When it ended, or was found interrupted. A reading taken before does not count.
@@ -77,22 +80,53 @@ impl PendingVerification {
 pub enum Comparison {
     /// It ends the verification this way.
     Conclusive(Verification),
+    /// It shows what was there before the write. The change may still come: only at the deadline is it `failed`.
+    Unchanged,
     /// It does not end it: still changing, or about something else.
     NotYet,
 }
 
-/// Compares what a reading saw with what was expected of a write that began at `started_at`.
-pub fn compare(expectation: &Expectation, observations: &[Observation], started_at: Timestamp) -> Comparison {
+/// What is known of a resource from before a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before<'a> {
+    /// When the write began.
+    pub started_at: Timestamp,
+    /// The state that discovery had seen, where it had.
+    pub state: Option<&'a str>,
+}
+
+impl Before<'_> {
+    /// Whether a settled state can be the one from before the write. A state that nobody saw can be any.
+    fn may_be(self, state: RunState) -> bool {
+        self.known().is_none_or(|known| known == state)
+    }
+
+    /// Whether a settled state is known to be the one from before the write.
+    fn is(self, state: RunState) -> bool {
+        self.known() == Some(state)
+    }
+
+    fn known(self) -> Option<RunState> {
+        let word = self.state?;
+        RunState::ALL
+            .iter()
+            .copied()
+            .find(|state| state.as_str().eq_ignore_ascii_case(word))
+    }
+}
+
+/// Compares what a reading saw with what was expected of a write.
+pub fn compare(expectation: &Expectation, observations: &[Observation], before: Before<'_>) -> Comparison {
     if *expectation == Expectation::FreeForm {
         return Comparison::Conclusive(Verification::Observed);
     }
     let mut answer = Comparison::NotYet;
     for observation in observations {
-        match compare_one(expectation, observation, started_at) {
-            Comparison::NotYet => {}
+        match (compare_one(expectation, observation, before), answer) {
             // One observation that contradicts outweighs any that agree.
-            failed @ Comparison::Conclusive(Verification::Failed) => return failed,
-            conclusive @ Comparison::Conclusive(_) => answer = conclusive,
+            (failed @ Comparison::Conclusive(Verification::Failed), _) => return failed,
+            (Comparison::NotYet, _) | (Comparison::Conclusive(_), Comparison::Unchanged) => {}
+            (other @ (Comparison::Unchanged | Comparison::Conclusive(_)), _) => answer = other,
         }
     }
     answer
@@ -109,21 +143,34 @@ fn settled(agrees: bool, is_settled: bool) -> Comparison {
     }
 }
 
-fn since(at: Option<Timestamp>, started_at: Timestamp) -> Comparison {
+/// What is settled and not as expected: as it was before, or failed.
+const fn contradicts(is_settled: bool, as_before: bool) -> Comparison {
+    match (is_settled, as_before) {
+        (false, _) => Comparison::NotYet,
+        (true, true) => Comparison::Unchanged,
+        (true, false) => FAILED,
+    }
+}
+
+fn since(at: Option<Timestamp>, before: Before<'_>) -> Comparison {
     match at {
-        Some(at) if at >= started_at => VERIFIED,
-        Some(_) => FAILED,
+        Some(at) if at >= before.started_at => VERIFIED,
+        Some(_) => Comparison::Unchanged,
         // It runs, but since when is not known: neither proof nor disproof.
         None => Comparison::NotYet,
     }
 }
 
-fn compare_one(expectation: &Expectation, observation: &Observation, started_at: Timestamp) -> Comparison {
-    use interlock_protocol::{RunState, UnitActivity};
+fn compare_one(expectation: &Expectation, observation: &Observation, before: Before<'_>) -> Comparison {
+    use interlock_protocol::UnitActivity;
     match (expectation, observation) {
         (Expectation::GuestState { state: want }, Observation::Guest { state, .. })
         | (Expectation::ContainerState { state: want }, Observation::Container { state, .. }) => {
-            settled(state == want, state.is_settled())
+            if state == want {
+                VERIFIED
+            } else {
+                contradicts(state.is_settled(), before.may_be(*state))
+            }
         }
         (
             Expectation::GuestRestarted,
@@ -140,8 +187,8 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
                 ..
             },
         ) => match state {
-            RunState::Running => since(*at, started_at),
-            other => settled(false, other.is_settled()),
+            RunState::Running => since(*at, before),
+            other => contradicts(other.is_settled(), before.is(*other)),
         },
         (
             Expectation::UnitActivity {
@@ -149,7 +196,14 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
                 activity: wanted,
             },
             Observation::Unit { unit, activity, .. },
-        ) if unit == want => settled(activity == wanted, activity.is_settled()),
+        ) if unit == want => {
+            if activity == wanted {
+                VERIFIED
+            } else {
+                // What a unit did before the write is not part of what discovery sees of its host.
+                contradicts(activity.is_settled(), true)
+            }
+        }
         (
             Expectation::UnitRestarted { unit: want },
             Observation::Unit {
@@ -158,7 +212,7 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
                 active_since,
             },
         ) if unit == want => match activity {
-            UnitActivity::Active => since(*active_since, started_at),
+            UnitActivity::Active => since(*active_since, before),
             other => settled(false, other.is_settled()),
         },
         (
@@ -178,7 +232,13 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
                 state,
                 ..
             },
-        ) => settled(image == want && *state == RunState::Running, state.is_settled()),
+        ) => {
+            if image == want {
+                settled(*state == RunState::Running, state.is_settled())
+            } else {
+                contradicts(state.is_settled(), before.may_be(*state))
+            }
+        }
         (Expectation::ReadyReplicas { count }, Observation::Replicas { ready, wanted }) => {
             settled(ready == count && wanted == count, wanted != count)
         }
@@ -197,11 +257,15 @@ fn compare_one(expectation: &Expectation, observation: &Observation, started_at:
             Expectation::Present,
             Observation::Present | Observation::Guest { .. } | Observation::Container { .. },
         ) => VERIFIED,
+        // It was there before the write.
         (Expectation::Absent, Observation::Guest { state, .. } | Observation::Container { state, .. }) => {
-            settled(false, state.is_settled())
+            contradicts(state.is_settled(), true)
+        }
+        (Expectation::Absent, Observation::Present) | (Expectation::Present, Observation::Absent) => {
+            Comparison::Unchanged
         }
         // What was written to is gone: no state of it can be as expected any more.
-        (_, Observation::Absent) | (Expectation::Absent, Observation::Present) => FAILED,
+        (_, Observation::Absent) => FAILED,
         _ => Comparison::NotYet,
     }
 }

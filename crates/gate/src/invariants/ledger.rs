@@ -60,6 +60,7 @@ pub(crate) struct Unseen {
     pub(crate) actor: Actor,
     pub(crate) resource: ResourceId,
     pub(crate) ended_at: u64,
+    pub(crate) since: Timestamp,
 }
 
 /// One thing that happened.
@@ -90,10 +91,14 @@ pub(crate) enum Occurrence<'a> {
         found: &'a [ResourceId],
         asked: bool,
     },
+    /// A permit is gone, and what became of it is not known.
+    Lost { permit: &'a PermitId },
     /// Code took a reading.
     Observed {
         resource: &'a ResourceId,
         ends: &'a [VerificationEnd],
+        /// Whether code ends the execution.
+        concluding: bool,
     },
     /// A final answer was let out.
     Answered {
@@ -201,19 +206,17 @@ impl Ledger {
                     permit,
                     if *succeeded { Fate::Succeeded } else { Fate::Failed },
                 );
-                match (run.kind, run.resource) {
-                    (ToolKind::Write, Some(resource)) => {
-                        let unseen = Unseen {
-                            actor: run.actor,
-                            resource,
-                            ended_at: self.clock,
-                        };
-                        self.unseen.insert((*permit).clone(), unseen);
-                    }
-                    (ToolKind::Resolve, _) if *succeeded => self.learn(run.actor.0, found, *asked, now),
-                    _ => {}
+                if run.kind == ToolKind::Resolve && *succeeded {
+                    self.learn(run.actor.0, found, *asked, now);
                 }
+                self.wrote(permit, run, now);
                 self.saw(ends);
+            }
+            Occurrence::Lost { permit } => {
+                if let Some(run) = self.under_way.remove(*permit) {
+                    self.fate(&run.actor, permit, Fate::Failed);
+                    self.wrote(permit, run, now);
+                }
             }
             Occurrence::Observed { ends, .. } => self.saw(ends),
             Occurrence::Mentioned { session, resource } => {
@@ -240,6 +243,19 @@ impl Ledger {
             if asked && found.len() == 1 {
                 self.explicit.insert((session, id.clone()), now);
             }
+        }
+    }
+
+    /// A write, whatever became of it, must be looked at.
+    fn wrote(&mut self, permit: &PermitId, run: Run, now: Timestamp) {
+        if let (ToolKind::Write, Some(resource)) = (run.kind, run.resource) {
+            let unseen = Unseen {
+                actor: run.actor,
+                resource,
+                ended_at: self.clock,
+                since: now,
+            };
+            self.unseen.insert(permit.clone(), unseen);
         }
     }
 

@@ -6,7 +6,7 @@
 
 mod ledger;
 
-use interlock_protocol::{ControlLevel, PermitId, RiskLevel, ToolKind};
+use interlock_protocol::{ControlLevel, PermitId, RiskLevel, ToolKind, Verification};
 
 pub(crate) use ledger::{Actor, Ledger, Occurrence, View};
 
@@ -16,6 +16,7 @@ use crate::hold::HoldStatus;
 use crate::repetition::Fate;
 use crate::rule::Rule;
 use crate::state::State;
+use crate::verification::VerificationEnd;
 use crate::world::KillSwitch;
 
 /// An invariant, by name.
@@ -56,6 +57,11 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
         holds: only_its_own_resource_verifies,
     },
     Invariant {
+        name: "nothing_is_waived",
+        says: "a write is given up as unobservable only at its deadline, or while its execution is concluded",
+        holds: nothing_is_waived,
+    },
+    Invariant {
         name: "reads_do_not_write",
         says: "what runs as a read is a bounded read, and what the tables call a write is not run as a read",
         holds: reads_do_not_write,
@@ -87,7 +93,7 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "one_writer",
-        says: "a resource has one writer at a time",
+        says: "a resource has one writer at a time, and none whose permit is over",
         holds: one_writer,
     },
     Invariant {
@@ -165,8 +171,13 @@ fn every_write_is_looked_at(ledger: &Ledger, happened: &Occurrence<'_>, view: Vi
             .iter()
             .any(|pending| pending.permit == *permit)
     };
+    let ends: &[VerificationEnd] = match happened {
+        Occurrence::Ended { ends, .. } => ends,
+        _ => &[],
+    };
     match happened {
-        Occurrence::Ended { permit, ends, .. } => match ledger.under_way.get(*permit) {
+        Occurrence::Ended { permit, .. } | Occurrence::Lost { permit } => match ledger.under_way.get(*permit)
+        {
             Some(run) if run.kind == ToolKind::Write => {
                 pending(&run.actor, permit)
                     && view.sessions[run.actor.0].state(&run.actor.1) == State::Verifying
@@ -191,7 +202,7 @@ fn only_its_own_resource_verifies(ledger: &Ledger, happened: &Occurrence<'_>, _:
             Some(run) => (*ends, run.resource.as_ref(), run.issued_at),
             None => return ends.is_empty(),
         },
-        Occurrence::Observed { resource, ends } => (*ends, Some(*resource), ledger.clock + 1),
+        Occurrence::Observed { resource, ends, .. } => (*ends, Some(*resource), ledger.clock + 1),
         _ => return true,
     };
     ends.iter().all(|end| {
@@ -200,6 +211,21 @@ fn only_its_own_resource_verifies(ledger: &Ledger, happened: &Occurrence<'_>, _:
             .get(&end.permit)
             .is_some_and(|unseen| resource == Some(&unseen.resource) && taken > unseen.ended_at)
     })
+}
+
+fn nothing_is_waived(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let (ends, concluding) = match happened {
+        Occurrence::Ended { ends, .. } => (*ends, false),
+        Occurrence::Observed { ends, concluding, .. } => (*ends, *concluding),
+        _ => return true,
+    };
+    concluding
+        || ends.iter().all(|end| {
+            end.outcome != Verification::Inconclusive
+                || ledger.unseen.get(&end.permit).is_some_and(|unseen| {
+                    view.now.duration_since(unseen.since) >= view.gate.options.verify_within
+                })
+        })
 }
 
 fn reads_do_not_write(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
@@ -287,7 +313,17 @@ fn one_writer(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> boo
             .any(|run| run.kind == ToolKind::Write && run.resource.as_ref() == permit.plan().resource()),
         _ => true,
     };
-    fresh && view.world.writers().count() <= ledger.under_way.len() + 1
+    // Whoever writes has a permit that is under way: no writer stays behind.
+    let present = view.world.writers().all(|(_, writer)| match happened {
+        Occurrence::Permitted { permit, .. } if *permit.id() == writer.permit => true,
+        Occurrence::Ended { permit, .. } | Occurrence::NotBegun { permit } | Occurrence::Lost { permit }
+            if **permit == writer.permit =>
+        {
+            false
+        }
+        _ => ledger.under_way.contains_key(&writer.permit),
+    });
+    fresh && present
 }
 
 fn kill_switch_stops_writes(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
@@ -311,7 +347,9 @@ fn a_permit_runs_once(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -
         Occurrence::Permitted { permit, .. } => !ledger.issued.contains(permit.id()),
         Occurrence::Begun { permit } => ledger.under_way.get(*permit).is_some_and(|run| !run.begun),
         Occurrence::NotBegun { permit } => ledger.under_way.get(*permit).is_some_and(|run| !run.begun),
-        Occurrence::Ended { permit, .. } => ledger.under_way.contains_key(*permit),
+        Occurrence::Ended { permit, .. } | Occurrence::Lost { permit } => {
+            ledger.under_way.contains_key(*permit)
+        }
         _ => true,
     }
 }

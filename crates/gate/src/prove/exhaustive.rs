@@ -17,7 +17,7 @@ use crate::gate::{Gate, Options};
 use crate::governance::Governance;
 use crate::invariants::{Actor, Violation};
 use crate::plan;
-use crate::session::{Session, SessionOptions};
+use crate::session::{Execution, Session, SessionOptions};
 use crate::settle::Moment;
 use crate::state::State;
 use crate::world::KillSwitch;
@@ -103,6 +103,7 @@ enum Step {
     Propose(usize, usize),
     Begin(usize),
     End(usize, Ending),
+    Lose(usize),
     Approve(usize),
     ApproveWrongly(usize),
     Deny(usize),
@@ -322,6 +323,7 @@ impl SmallWorld {
             }
         }
         for (at, flight) in model.flights.iter().enumerate() {
+            steps.push(Step::Lose(at));
             match &flight.stage {
                 Stage::Waiting(_) => steps.push(Step::Begin(at)),
                 Stage::Running(started) => {
@@ -388,6 +390,7 @@ impl SmallWorld {
             }
             Step::Begin(at) => model.begin(at),
             Step::End(at, ending) => model.end(at, ending),
+            Step::Lose(at) => model.lose(at),
             Step::Approve(at) => model.approve(at, Governance::Absent),
             Step::ApproveWrongly(at) => model.approve_wrongly(at),
             Step::Deny(at) => model.deny(at),
@@ -450,8 +453,10 @@ impl SmallWorld {
             return;
         };
         key.push(1 + execution.state as u8);
+        key.push(u8::from(execution.concluding));
         if execution.state == State::Concluded {
-            // Nothing moves it any more.
+            // Only what is still in flight can move anything.
+            self.key_of_flights(model, actor, execution, key);
             return;
         }
         match &execution.last {
@@ -474,6 +479,18 @@ impl SmallWorld {
                 _ => 2,
             });
         }
+        self.key_of_flights(model, actor, execution, key);
+        match model.ledger.last.get(actor) {
+            None => key.push(0),
+            Some(last) => {
+                let call = self.calls.iter().position(|call| call.text == last.call);
+                key.push(1 + call.and_then(|at| u8::try_from(at).ok()).unwrap_or(100));
+                key.push(last.fate as u8);
+            }
+        }
+    }
+
+    fn key_of_flights(&self, model: &Model<'_>, actor: &Actor, execution: &Execution, key: &mut Vec<u8>) {
         key.push(253);
         let mut flying: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
         for flight in model.flights.iter().filter(|flight| flight.actor == *actor) {
@@ -501,14 +518,6 @@ impl SmallWorld {
             key.push(call);
             key.extend(bytes);
             key.push(252);
-        }
-        match model.ledger.last.get(actor) {
-            None => key.push(0),
-            Some(last) => {
-                let call = self.calls.iter().position(|call| call.text == last.call);
-                key.push(1 + call.and_then(|at| u8::try_from(at).ok()).unwrap_or(100));
-                key.push(last.fate as u8);
-            }
         }
     }
 

@@ -184,9 +184,15 @@ fn step(
             }
         }
         60..70 if !model.flights.is_empty() => model.begin(random.below(model.flights.len())),
-        70..82 if !model.flights.is_empty() => {
+        70 if !model.flights.is_empty() => model.lose(random.below(model.flights.len())),
+        71..82 if !model.flights.is_empty() => {
             let ending = ending(random);
-            model.end(random.below(model.flights.len()), ending);
+            let at = random.below(model.flights.len());
+            let actor = model.flights[at].actor.clone();
+            model.end(at, ending);
+            if random.once_in(4) {
+                model.waive(&actor);
+            }
         }
         82..86 if !model.holds.is_empty() => {
             let at = random.below(model.holds.len());

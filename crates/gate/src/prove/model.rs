@@ -19,7 +19,7 @@ use crate::permit::{Ended, Permit, Started};
 use crate::refusal::Refusal;
 use crate::sabotage::Sabotage;
 use crate::session::Session;
-use crate::settle::{Moment, Report};
+use crate::settle::{DueReading, Moment, Report};
 use crate::world::{KillSwitch, World};
 
 /// What a call could find out, as far as a model of it goes.
@@ -280,6 +280,19 @@ impl<'g> Model<'g> {
         }
     }
 
+    /// The task that holds a permit, or runs it, is gone.
+    pub(crate) fn lose(&mut self, at: usize) {
+        let flight = self.flights.remove(at);
+        let id = match flight.stage {
+            Stage::Waiting(permit) => permit.id().clone(),
+            Stage::Running(started) => started.permit().clone(),
+        };
+        let session = &mut self.sessions[flight.actor.0];
+        // What is refused here shows in the invariants: the permit stays outstanding.
+        let _ = self.gate.lost(&mut self.world, session, &id, self.now);
+        self.happened(&Occurrence::Lost { permit: &id });
+    }
+
     /// Ends a run.
     pub(crate) fn end(&mut self, at: usize, ending: Ending) {
         let flight = self.flights.remove(at);
@@ -372,7 +385,6 @@ impl<'g> Model<'g> {
             now: self.now,
             governance,
         };
-        let mut permits = Vec::new();
         for mut attempt in [hold.clone(), before.clone()] {
             let (token, mut record) = before.open_for(self.approver.clone(), [7; 32], self.now);
             if self.gate.broken(Sabotage::ExpiredHoldApproves) {
@@ -389,16 +401,13 @@ impl<'g> Model<'g> {
                 .gate
                 .approve(&mut self.world, session, &mut attempt, &mut approval, situation)
             {
-                Ok(permit) => permits.push(permit),
+                Ok(permit) => self.permitted(&open.actor, &open.call, permit, governance, Some(&before)),
                 Err(refusal) => self.happened(&Occurrence::Refused {
                     actor: &open.actor,
                     refusal: &refusal,
                 }),
             }
             hold.status = attempt.status;
-        }
-        for permit in permits {
-            self.permitted(&open.actor, &open.call, permit, governance, Some(&before));
         }
         if hold.status == HoldStatus::Pending {
             self.holds.insert(
@@ -514,11 +523,22 @@ impl<'g> Model<'g> {
 
     /// Code takes the readings that are due.
     pub(crate) fn observe(&mut self, actor: &Actor, moment: Moment, seen: Seen) {
-        let session = &self.sessions[actor.0];
         let due = match moment {
-            Moment::Deadline => self.gate.due_readings(session, self.now),
-            Moment::ForcedConclusion => self.gate.readings_before_conclusion(session, &actor.1),
+            Moment::Deadline => self.gate.due_readings(&self.sessions[actor.0], self.now),
+            Moment::ForcedConclusion => self.gate.begin_conclusion(&mut self.sessions[actor.0], &actor.1),
         };
+        self.take(actor, due, moment, seen);
+    }
+
+    /// A caller claims that an execution is being concluded, and does not conclude it.
+    pub(crate) fn waive(&mut self, actor: &Actor) {
+        let due = self
+            .gate
+            .readings_before_conclusion(&self.sessions[actor.0], &actor.1);
+        self.take(actor, due, Moment::ForcedConclusion, Seen::Nothing);
+    }
+
+    fn take(&mut self, actor: &Actor, due: Vec<DueReading>, moment: Moment, seen: Seen) {
         for reading in due {
             let evidence = self.reading(actor, &reading.resource, seen);
             let ends = self
@@ -534,6 +554,10 @@ impl<'g> Model<'g> {
             self.happened(&Occurrence::Observed {
                 resource: &reading.resource,
                 ends: &ends,
+                concluding: self.sessions[actor.0]
+                    .executions
+                    .get(&reading.execution)
+                    .is_some_and(|execution| execution.concluding),
             });
         }
     }

@@ -318,7 +318,7 @@ impl Stage {
         let agent = self.agent.clone();
         let due = match moment {
             Moment::Deadline => self.gate.due_readings(&self.session, self.now),
-            Moment::ForcedConclusion => self.gate.readings_before_conclusion(&self.session, &agent),
+            Moment::ForcedConclusion => self.gate.begin_conclusion(&mut self.session, &agent),
         };
         due.iter()
             .flat_map(|due| {

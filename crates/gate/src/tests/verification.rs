@@ -132,7 +132,7 @@ fn at_the_deadline_code_takes_the_reading_and_what_stays_unobservable_is_inconcl
 fn code_reads_before_a_forced_conclusion_too() {
     let mut stage = written(Outcome::TimedOut);
     let agent = stage.agent.clone();
-    let due = stage.gate.readings_before_conclusion(&stage.session, &agent);
+    let due = stage.gate.begin_conclusion(&mut stage.session, &agent);
     let evidence = stage.evidence(
         Some(id("lxc:delly:105")),
         guest(RunState::Running, stage.now),
@@ -165,24 +165,234 @@ fn a_reading_by_code_before_its_deadline_waives_nothing() {
 }
 
 #[test]
+fn a_forced_conclusion_is_no_waiver() {
+    let mut stage = written(Outcome::Succeeded);
+    let agent = stage.agent.clone();
+    let due = stage.gate.readings_before_conclusion(&stage.session, &agent);
+    let moment = Moment::ForcedConclusion;
+    let waived = stage
+        .gate
+        .observe(&mut stage.session, &due[0], None, moment, stage.now);
+    assert_eq!(
+        (waived, stage.state()),
+        (Err(SettleError::NotConcluding(agent.clone())), State::Verifying)
+    );
+    stage.nothing_observable(moment);
+    assert_eq!(stage.state(), State::Reading);
+    for (tool, arguments) in [
+        ("infra_control", restart("lxc:delly:141")),
+        ("infra_read", exec("lxc:delly:141", "uptime")),
+    ] {
+        assert_eq!(stage.refused(tool, arguments).rule, Rule::StateMachine);
+    }
+    stage.gate.next_turn(&mut stage.session, &agent, stage.now);
+    assert_eq!(
+        stage.refused("infra_control", restart("lxc:delly:141")).rule,
+        Rule::StateMachine,
+        "no next turn before the answer"
+    );
+    assert!(matches!(
+        stage.answer("The restart was requested.", &[]),
+        AnswerDecision::Release(_)
+    ));
+    stage.gate.next_turn(&mut stage.session, &agent, stage.now);
+    let _permit = stage.allowed("infra_read", exec("lxc:delly:141", "uptime"));
+}
+
+#[test]
+fn a_reading_that_shows_the_state_from_before_the_write_is_failed_only_at_the_deadline() {
+    let actions = [
+        ("shutdown", "running"),
+        ("start", "stopped"),
+        ("restart", "running"),
+    ];
+    for (action, was) in actions {
+        let before: RunState = was.parse().unwrap();
+        for moment in [None, Some(Moment::Deadline), Some(Moment::ForcedConclusion)] {
+            let mut stage = Stage::new().discover(vec![jellyfin().in_state(was)]);
+            let long_ago = stage.now - SignedDuration::from_hours(1);
+            let permit = stage.allowed(
+                "infra_control",
+                json!({"action": action, "target_resource_id": "lxc:delly:105"}),
+            );
+            stage.run(permit, Outcome::Succeeded);
+            let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+            let settled = stage.run_read(permit, guest(before, long_ago), json!({}));
+            assert_eq!(
+                (settled.ended, stage.state()),
+                (vec![], State::Verifying),
+                "{action}: at once"
+            );
+            let agent = stage.agent.clone();
+            let ends = match moment {
+                None => {
+                    stage.wait(VERIFY_WITHIN);
+                    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+                    stage.run_read(permit, guest(before, long_ago), json!({})).ended
+                }
+                Some(moment) => {
+                    let due = match moment {
+                        Moment::Deadline => {
+                            stage.wait(VERIFY_WITHIN);
+                            stage.gate.due_readings(&stage.session, stage.now)
+                        }
+                        Moment::ForcedConclusion => stage.gate.begin_conclusion(&mut stage.session, &agent),
+                    };
+                    let seen = stage.evidence(Some(id("lxc:delly:105")), guest(before, long_ago), json!({}));
+                    stage
+                        .gate
+                        .observe(&mut stage.session, &due[0], Some(&seen), moment, stage.now)
+                        .unwrap()
+                }
+            };
+            assert_eq!(outcomes(&ends), [Verification::Failed], "{action} {moment:?}");
+        }
+    }
+}
+
+#[test]
+fn a_change_that_comes_late_is_still_verified() {
+    let mut stage = Stage::discovered();
+    let shutdown = json!({"action": "shutdown", "target_resource_id": "lxc:delly:105"});
+    let permit = stage.allowed("infra_control", shutdown);
+    stage.run(permit, Outcome::Succeeded);
+    for (state, expected) in [
+        (RunState::Running, vec![]),
+        (RunState::Stopping, vec![]),
+        (RunState::Stopped, vec![Verification::Verified]),
+    ] {
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let settled = stage.run_read(permit, guest(state, stage.now), json!({}));
+        assert_eq!(outcomes(&settled.ended), expected, "{state}");
+    }
+}
+
+#[test]
+fn a_lost_write_counts_as_interrupted_and_must_be_looked_at() {
+    for begins in [false, true] {
+        let mut stage = Stage::discovered();
+        let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+        let lost = permit.id().clone();
+        if begins {
+            let started = stage.begin(permit);
+            drop(started);
+        } else {
+            drop(permit);
+        }
+        assert_eq!(stage.state(), State::Writing);
+        let pending = stage
+            .gate
+            .lost(&mut stage.world, &mut stage.session, &lost, stage.now)
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (pending.permit, stage.state(), stage.world.writers().count()),
+            (lost.clone(), State::Verifying, 0)
+        );
+        assert_eq!(
+            stage.session.writes()[0].receipt.outcome,
+            Outcome::InterruptedUnknown
+        );
+        let again = stage
+            .gate
+            .lost(&mut stage.world, &mut stage.session, &lost, stage.now);
+        assert_eq!(again, Err(SettleError::NotOutstanding(lost)));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+        assert_eq!(
+            stage.session.writes()[0].verification,
+            Some(Verification::Verified)
+        );
+    }
+}
+
+#[test]
+fn a_lost_read_is_forgotten_and_may_be_tried_again() {
+    let mut stage = Stage::discovered();
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let lost = permit.id().clone();
+    drop(permit);
+    let pending = stage
+        .gate
+        .lost(&mut stage.world, &mut stage.session, &lost, stage.now);
+    assert_eq!((pending, stage.session.writes().len()), (Ok(None), 0));
+    let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+}
+
+#[test]
+fn evidence_of_another_call_or_session_is_not_taken() {
+    let mut stage = written(Outcome::Succeeded);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let started = stage.begin(permit);
+    let receipt = stage.finish(started, Outcome::Succeeded);
+    let good = stage.evidence(
+        Some(id("lxc:delly:105")),
+        guest(RunState::Running, stage.now),
+        json!({}),
+    );
+    let mut wrong = [good.clone(), good.clone(), good.clone()];
+    wrong[0].session = "ses_other".parse().unwrap();
+    wrong[1].call = "call_other".parse().unwrap();
+    wrong[2].execution = execution("exe_other");
+    let refused = Err(SettleError::OtherCall(receipt.permit.clone()));
+    for evidence in &wrong {
+        let report = Report {
+            receipt: &receipt,
+            evidence: Some(evidence),
+            discovered: Vec::new(),
+        };
+        let settled = stage
+            .gate
+            .settle(&mut stage.world, &mut stage.session, report, stage.now);
+        assert_eq!(settled, refused);
+    }
+    let settled = stage.settle(&receipt, Some(&good), Vec::new());
+    assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
+}
+
+#[test]
+fn a_clock_that_runs_ahead_does_not_put_verification_out_of_reach() {
+    let mut stage = Stage::discovered();
+    let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
+    let started = stage.begin(permit);
+    let mut receipt = stage.finish(started, Outcome::Succeeded);
+    receipt.finished_at = Some(stage.now + SignedDuration::from_hours(1));
+    let pending = stage.settle(&receipt, None, Vec::new()).required.unwrap();
+    assert_eq!(pending.ended_at, stage.now);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+    assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
+}
+
+/// The plan of a restart that an earlier process was permitted.
+fn old_plan() -> std::sync::Arc<Plan> {
+    let mut old = Stage::discovered();
+    let permit = old.allowed("infra_control", restart("lxc:delly:105"));
+    std::sync::Arc::new(permit.plan().clone())
+}
+
+#[test]
 fn an_interrupted_write_is_observed_before_anything_else_is_written() {
     let mut stage = Stage::discovered();
     let agent = stage.agent.clone();
     let write = InterruptedWrite {
         permit: "prm_old".parse().unwrap(),
-        call: "call_old".parse().unwrap(),
-        resource: id("lxc:delly:105"),
-        expectation: Expectation::GuestRestarted,
+        plan: old_plan(),
         started_at: stage.now,
     };
     stage
         .gate
-        .interrupted(&mut stage.session, &agent, write, stage.now);
+        .interrupted(&mut stage.session, write, stage.now)
+        .unwrap();
     assert_eq!(
         stage.refused("infra_control", restart("lxc:delly:141")).rule,
         Rule::StateMachine
     );
     assert_eq!(stage.session.standing(), Status::Unverified);
+    assert_eq!(
+        stage.session.writes()[0].receipt.outcome,
+        Outcome::InterruptedUnknown
+    );
     let stored = serde_json::to_string(&stage.session.pending(&agent)[0]).unwrap();
     let mut resumed = Stage::discovered();
     resumed.gate.restore(
@@ -194,8 +404,49 @@ fn an_interrupted_write_is_observed_before_anything_else_is_written() {
 }
 
 #[test]
+fn a_resumed_session_can_tell_what_it_did() {
+    let before = written(Outcome::Succeeded);
+    let record = before.session.writes()[0].clone();
+    let agent = before.agent.clone();
+    let pending = before.session.pending(&agent)[0].clone();
+    let mut stage = Stage::discovered();
+    stage.now = before.now;
+    stage.gate.restore(&mut stage.session, &agent, pending);
+    stage
+        .gate
+        .restore_write(&mut stage.session, record.clone(), stage.now)
+        .unwrap();
+    assert_eq!(stage.session.pending(&agent).len(), 1);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
+    assert_eq!(
+        stage.session.writes()[0].verification,
+        Some(Verification::Verified)
+    );
+    let AnswerDecision::Release(answer) = stage.answer("I restarted jellyfin.", &[]) else {
+        panic!()
+    };
+    assert_eq!((answer.replaced, answer.actions.len()), (None, 1));
+    // A record alone waits to be looked at, and another session's is not taken.
+    let mut alone = Stage::discovered();
+    alone
+        .gate
+        .restore_write(&mut alone.session, record.clone(), alone.now)
+        .unwrap();
+    assert_eq!(alone.state(), State::Verifying);
+    let mut foreign = record;
+    foreign.receipt.session = "ses_other".parse().unwrap();
+    assert!(
+        alone
+            .gate
+            .restore_write(&mut alone.session, foreign, alone.now)
+            .is_err()
+    );
+}
+
+#[test]
 fn comparing_an_expectation_with_what_was_seen() {
-    use Comparison::{Conclusive, NotYet};
+    use Comparison::{Conclusive, NotYet, Unchanged};
     let now = Stage::new().now;
     let before = now - SignedDuration::from_secs(60);
     let verified = Conclusive(Verification::Verified);
@@ -233,6 +484,7 @@ fn comparing_an_expectation_with_what_was_seen() {
         (stopped.clone(), guest(RunState::Stopped, before), verified),
         (stopped.clone(), guest(RunState::Stopping, before), NotYet),
         (stopped.clone(), guest(RunState::Running, before), failed),
+        (stopped.clone(), guest(RunState::Paused, before), Unchanged),
         (stopped.clone(), vec![Observation::Absent], failed),
         (stopped, vec![], NotYet),
         (
@@ -243,7 +495,7 @@ fn comparing_an_expectation_with_what_was_seen() {
         (
             Expectation::GuestRestarted,
             guest(RunState::Running, before),
-            failed,
+            Unchanged,
         ),
         (
             Expectation::GuestRestarted,
@@ -265,7 +517,7 @@ fn comparing_an_expectation_with_what_was_seen() {
         ),
         (written, file(None), failed),
         (Expectation::Absent, vec![Observation::Absent], verified),
-        (Expectation::Absent, vec![Observation::Present], failed),
+        (Expectation::Absent, vec![Observation::Present], Unchanged),
         (Expectation::Absent, guest(RunState::Stopping, before), NotYet),
         (
             Expectation::ReadyReplicas { count: 3 },
@@ -286,7 +538,14 @@ fn comparing_an_expectation_with_what_was_seen() {
     ];
     for (expectation, seen, expected) in cases {
         assert_eq!(
-            compare(&expectation, &seen, now),
+            compare(
+                &expectation,
+                &seen,
+                Before {
+                    started_at: now,
+                    state: Some("paused"),
+                }
+            ),
             expected,
             "{expectation:?} {seen:?}"
         );
