@@ -158,7 +158,7 @@ pub struct Action {
     pub discovery: Discovery,
     /// The argument that asks for a single resource.
     pub opens: Option<String>,
-    /// The argument that reaches a shell.
+    /// The argument that reaches a shell; a call must have it.
     pub command: Option<String>,
     /// What must be observed afterwards.
     pub expect: Option<ExpectRule>,
@@ -221,7 +221,7 @@ impl Tool {
         }
     }
 
-    /// Checks arguments against the schema. `Err` is where and why, for people.
+    /// Checks arguments against the schema. `Err` is where and why, for people; it says no value back.
     pub(crate) fn validate(&self, arguments: &Value) -> Result<(), (String, String)> {
         if self.validator.is_valid(arguments) {
             return Ok(());
@@ -229,8 +229,21 @@ impl Tool {
         let found = self.validator.iter_errors(arguments).next();
         Err(found.map_or_else(
             || (String::new(), "does not fit the schema".to_owned()),
-            |error| (error.instance_path().to_string(), error.to_string()),
+            |error| {
+                let at = error.instance_path().to_string();
+                (shortened(&at), shortened(&error.masked().to_string()))
+            },
         ))
+    }
+}
+
+/// The longest part of an argument's place or problem that is repeated, in characters.
+const MOST_REPEATED: usize = 300;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_REPEATED) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -256,8 +269,21 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Adds a tool that a tool server offers. Its target is that server unless its arguments name one.
-    pub fn register(&mut self, definition: ToolDefinition, target: Option<ResourceId>) -> Result<(), Error> {
+    /// Adds a tool that a tool server offers. Its target is that server unless its arguments name one. What it finds
+    /// is read, never discovered: no tool server adds to what may be acted on.
+    pub fn register(
+        &mut self,
+        mut definition: ToolDefinition,
+        target: Option<ResourceId>,
+    ) -> Result<(), Error> {
+        match &mut definition.kind {
+            KindRule::Fixed { kind } => *kind = without_discovery(*kind),
+            KindRule::ByAction { actions, .. } => {
+                for kind in actions.values_mut() {
+                    *kind = without_discovery(*kind);
+                }
+            }
+        }
         let (discriminator, kinds, always) = match &definition.kind {
             KindRule::Fixed { kind } => (None, BTreeMap::new(), *kind),
             KindRule::ByAction { argument, actions } => (
@@ -266,21 +292,17 @@ impl Catalogue {
                 ToolKind::Write,
             ),
         };
-        let command = match &definition.shell {
-            ShellRule::Never => None,
-            ShellRule::Argument { argument } => Some(argument.as_str().to_owned()),
-        };
         let action = |kind| Action {
             kind,
             risk: definition.risk,
-            placement: if command.is_some() {
-                Placement::Inside
-            } else {
-                Placement::About
+            placement: match definition.shell {
+                ShellRule::Argument { .. } => Placement::Inside,
+                ShellRule::Never => Placement::About,
             },
             discovery: Discovery::Needed,
             opens: None,
-            command: command.clone(),
+            // Judged wherever it stands, and not needed: only the server knows which of its calls need one.
+            command: None,
             expect: None,
         };
         let parts = Parts {
@@ -291,7 +313,10 @@ impl Catalogue {
                 .map(|(name, kind)| (name, action(kind)))
                 .collect(),
             always: action(always),
-            unclear: action(ToolKind::Write),
+            unclear: Action {
+                risk: RiskLevel::High,
+                ..action(ToolKind::Write)
+            },
         };
         self.insert(parts.into_tool(definition)?)
     }
@@ -319,6 +344,13 @@ impl Catalogue {
     pub fn classify(&self, tool: &str, arguments: &Arguments) -> ToolKind {
         self.get(tool)
             .map_or(ToolKind::Write, |tool| tool.action(arguments).kind)
+    }
+}
+
+const fn without_discovery(kind: ToolKind) -> ToolKind {
+    match kind {
+        ToolKind::Resolve | ToolKind::Read => ToolKind::Read,
+        ToolKind::Write => ToolKind::Write,
     }
 }
 
@@ -429,7 +461,8 @@ impl Row {
         };
         let unclear = Action {
             kind: ToolKind::Write,
-            risk: self.risk,
+            // Nobody knows what it does.
+            risk: RiskLevel::High,
             placement: placement(self.routed),
             discovery: Discovery::Needed,
             opens: None,
@@ -438,6 +471,7 @@ impl Row {
         };
         let always = Action {
             kind: self.kind,
+            risk: self.risk,
             expect: self.expect.clone(),
             ..unclear.clone()
         };

@@ -412,11 +412,13 @@ pub enum Keep {
     Pinned,
 }
 
+/// The names a resource is found by. One that reads as the id of something else, in whatever case, is none.
 fn names_of(resource: &ResolvedResource) -> BTreeSet<String> {
     std::iter::once(&resource.name)
         .chain(&resource.aliases)
         .map(|name| name.to_lowercase())
         .filter(|name| !name.is_empty())
+        .filter(|name| name.parse::<ResourceId>().map_or(true, |id| id == resource.id))
         .collect()
 }
 

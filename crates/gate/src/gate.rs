@@ -185,7 +185,7 @@ impl Gate {
         match origin {
             Origin::Proposed => {
                 let target = resolved.as_ref().ok().and_then(Resolved::id);
-                self.check_repetition(session, execution, fingerprint, kind, target, &about)?;
+                self.check_repetition(session, execution, fingerprint, (kind, target), &about, now)?;
             }
             Origin::Approved { .. } | Origin::Edited { .. } => {}
         }
@@ -194,10 +194,7 @@ impl Gate {
         if self.intact(Rule::Routing) {
             routing::check(&session.context, action.placement, &resolved, &about, now)?;
         }
-        let judged = match tool.command(action, &arguments) {
-            None => None,
-            Some(command) => self.judge(kind, command, &about)?,
-        };
+        let judged = self.judge(tool, action, &arguments, &about)?;
         let plan = Plan {
             session: session.id.clone(),
             execution: execution.clone(),

@@ -144,9 +144,9 @@ impl Gate {
         session: &mut Session,
         execution: &ExecutionId,
         fingerprint: ContentHash,
-        kind: ToolKind,
-        target: Option<&ResourceId>,
+        looks: (ToolKind, Option<&ResourceId>),
         about: &About,
+        now: Timestamp,
     ) -> Result<(), Box<Refusal>> {
         if !self.intact(Rule::Repetition) {
             return Ok(());
@@ -154,6 +154,15 @@ impl Gate {
         let Some(execution) = session.executions.get_mut(execution) else {
             return Ok(());
         };
+        let (kind, target) = looks;
+        // Nobody decided in time: the call waits for a human no longer.
+        if let (Some(last), Some(hold)) = (&mut execution.last, &execution.hold)
+            && last.fate == Fate::Held
+            && last.fingerprint == hold.fingerprint
+            && now >= hold.expires_at
+        {
+            last.fate = Fate::Failed;
+        }
         let looks_again = kind != ToolKind::Write
             && target.is_some_and(|id| execution.pending.iter().any(|pending| pending.resource == *id))
             && execution
@@ -232,10 +241,25 @@ impl Gate {
     /// Rule 7: what reaches a shell does what its tool is for.
     pub(crate) fn judge(
         &self,
-        kind: ToolKind,
-        command: &Value,
+        tool: &Tool,
+        action: &Action,
+        arguments: &Arguments,
         about: &About,
     ) -> Result<Option<intent::Judged>, Box<Refusal>> {
+        let kind = about.kind.unwrap_or(action.kind);
+        let Some(command) = tool.command(action, arguments) else {
+            return match &action.command {
+                Some(missing) if self.intact(Rule::Arguments) => Err(Refusal::new(
+                    Rule::Arguments,
+                    ErrorCode::InvalidInput,
+                    about.clone(),
+                    format!("Argument `{missing}` is missing: there is nothing to run."),
+                )
+                .detail("at", format!("/{missing}"))
+                .recovery(Recovery::Automatic)),
+                Some(_) | None => Ok(None),
+            };
+        };
         match intent::check(self.analyse, &self.options.egress, kind, command, about) {
             Ok(judged) => Ok(Some(judged)),
             Err(refusal) if self.intact(Rule::CommandIntent) => Err(refusal),

@@ -5,6 +5,7 @@
 )]
 
 mod answers;
+mod bypasses;
 mod fixture;
 mod holds;
 mod levels;
