@@ -160,8 +160,22 @@ pub struct Action {
     pub opens: Option<String>,
     /// The argument that reaches a shell; a call must have it.
     pub command: Option<String>,
+    /// The argument that names a file or folder.
+    pub path: Option<String>,
+    /// The kinds of resource it is for; none named, any.
+    pub kinds: BTreeSet<ResourceKind>,
     /// What must be observed afterwards.
     pub expect: Option<ExpectRule>,
+}
+
+/// The arguments that say again what the uid of a target says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ObjectRule {
+    /// The argument with the namespace.
+    pub(crate) namespace: String,
+    /// The argument with the name.
+    pub(crate) name: String,
 }
 
 /// A tool as the gate knows it.
@@ -169,6 +183,7 @@ pub struct Action {
 pub struct Tool {
     definition: ToolDefinition,
     fixed_target: Option<ResourceId>,
+    object: Option<ObjectRule>,
     discriminator: Option<String>,
     actions: BTreeMap<String, Action>,
     /// What holds where no action is picked by an argument.
@@ -187,6 +202,11 @@ impl Tool {
     /// The resource that every call is about, where that does not depend on arguments.
     pub const fn fixed_target(&self) -> Option<&ResourceId> {
         self.fixed_target.as_ref()
+    }
+
+    /// The arguments that say again what the uid of a target says.
+    pub(crate) const fn object(&self) -> Option<&ObjectRule> {
+        self.object.as_ref()
     }
 
     /// Whether this action is one of the tool's own.
@@ -303,10 +323,13 @@ impl Catalogue {
             opens: None,
             // Judged wherever it stands, and not needed: only the server knows which of its calls need one.
             command: None,
+            path: None,
+            kinds: BTreeSet::new(),
             expect: None,
         };
         let parts = Parts {
             fixed_target: target,
+            object: None,
             discriminator,
             actions: kinds
                 .into_iter()
@@ -356,6 +379,7 @@ const fn without_discovery(kind: ToolKind) -> ToolKind {
 
 struct Parts {
     fixed_target: Option<ResourceId>,
+    object: Option<ObjectRule>,
     discriminator: Option<String>,
     actions: BTreeMap<String, Action>,
     always: Action,
@@ -386,6 +410,7 @@ impl Parts {
         Ok(Tool {
             definition,
             fixed_target: self.fixed_target,
+            object: self.object,
             discriminator: self.discriminator,
             actions: self.actions,
             always: self.always,
@@ -416,6 +441,10 @@ struct Row {
     #[serde(default)]
     routed: bool,
     command: Option<String>,
+    path: Option<String>,
+    #[serde(default)]
+    kinds: BTreeSet<ResourceKind>,
+    object: Option<ObjectRule>,
     expect: Option<ExpectRule>,
     #[serde(default)]
     requires_approval: bool,
@@ -438,6 +467,7 @@ struct ActionRow {
     exempt: bool,
     opens: Option<String>,
     command: Option<String>,
+    kinds: Option<BTreeSet<ResourceKind>>,
     expect: Option<ExpectRule>,
 }
 
@@ -467,6 +497,8 @@ impl Row {
             discovery: Discovery::Needed,
             opens: None,
             command: self.command.clone(),
+            path: self.path.clone(),
+            kinds: self.kinds.clone(),
             expect: None,
         };
         let always = Action {
@@ -509,6 +541,8 @@ impl Row {
                     },
                     opens: row.opens,
                     command: row.command,
+                    path: self.path.clone(),
+                    kinds: row.kinds.unwrap_or_else(|| self.kinds.clone()),
                     expect: row.expect,
                 };
                 (name, action)
@@ -552,6 +586,7 @@ impl Row {
         };
         Parts {
             fixed_target,
+            object: self.object,
             discriminator: self.by,
             actions,
             always,

@@ -16,6 +16,9 @@ pub(crate) const TTL: SignedDuration = SignedDuration::from_mins(45);
 /// How many entries a session holds.
 pub(crate) const MAX_ENTRIES: usize = 500;
 
+/// How many hosts of hosts routing looks through.
+const MAX_DEPTH: usize = 6;
+
 /// The bounds of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextLimits {
@@ -128,6 +131,8 @@ pub struct ResolvedContext {
     entries: BTreeMap<ResourceId, Entry>,
     /// Lower-cased names and aliases. Several ids under one name make it ambiguous.
     names: BTreeMap<String, BTreeSet<ResourceId>>,
+    /// Lower-cased uids: what lives on a resource may name it by one.
+    uids: BTreeMap<String, BTreeSet<ResourceId>>,
     /// Those that were ever explicitly accessed: few, and routing asks for them at every call.
     asked_for: BTreeSet<ResourceId>,
     uses: u64,
@@ -140,6 +145,7 @@ impl ResolvedContext {
             limits,
             entries: BTreeMap::new(),
             names: BTreeMap::new(),
+            uids: BTreeMap::new(),
             asked_for: BTreeSet::new(),
             uses: 0,
         }
@@ -151,6 +157,7 @@ impl ResolvedContext {
             limits: self.limits,
             entries: self.entries.clone(),
             names: self.names.clone(),
+            uids: self.uids.clone(),
             asked_for: self.asked_for.clone(),
             uses: self.uses,
         }
@@ -291,21 +298,17 @@ impl ResolvedContext {
         self.entries.get(id).is_some_and(|entry| entry.pinned)
     }
 
-    /// The explicitly accessed resources that live on the host with this name.
-    pub(crate) fn explicit_children_of_name(
-        &self,
-        host: &str,
+    /// The explicitly accessed resources that live on the host with this name, or on something that lives on it.
+    pub(crate) fn explicit_children_of_name<'a>(
+        &'a self,
+        host: &'a str,
         now: Timestamp,
-    ) -> impl Iterator<Item = &ResolvedResource> {
-        self.explicit_entries(now).filter(move |resource| {
-            resource
-                .id
-                .host()
-                .is_some_and(|name| name.eq_ignore_ascii_case(host))
-        })
+    ) -> impl Iterator<Item = &'a ResolvedResource> {
+        self.explicit_entries(now)
+            .filter(move |resource| self.lives_on(resource, |name| name.eq_ignore_ascii_case(host), now))
     }
 
-    /// The explicitly accessed resources that live on this one.
+    /// The explicitly accessed resources that live on this one, or on something that lives on it.
     pub(crate) fn explicit_children_of<'a>(
         &'a self,
         parent: &'a ResolvedResource,
@@ -314,11 +317,56 @@ impl ResolvedContext {
         self.explicit_entries(now).filter(move |resource| {
             resource.id != parent.id
                 && may_host(parent.id.kind())
-                && resource
-                    .id
-                    .host()
-                    .is_some_and(|name| parent.answers_as_host(name))
+                && self.lives_on(resource, |name| parent.answers_as_host(name), now)
         })
+    }
+
+    /// Whether a host of this resource, or a host of that host, is the one that is asked about.
+    fn lives_on(&self, resource: &ResolvedResource, is_it: impl Fn(&str) -> bool, now: Timestamp) -> bool {
+        let Some(host) = resource.id.host() else {
+            return false;
+        };
+        if is_it(host) {
+            return true;
+        }
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut level = vec![host.to_lowercase()];
+        for _ in 0..MAX_DEPTH {
+            let mut above = Vec::new();
+            for name in level {
+                for host in self.hosts_named(&name, now) {
+                    // A Docker host is a machine that another source knows by the same name.
+                    let same = match host.id.kind() {
+                        ResourceKind::DockerHost | ResourceKind::Host => Some(host.name.as_str()),
+                        _ => None,
+                    };
+                    for next in host.id.host().into_iter().chain(same) {
+                        if is_it(next) {
+                            return true;
+                        }
+                        above.push(next.to_lowercase());
+                    }
+                }
+                seen.insert(name);
+            }
+            above.retain(|name| !seen.contains(name));
+            if above.is_empty() {
+                return false;
+            }
+            level = above;
+        }
+        false
+    }
+
+    /// What something that names `host` (in lower case) as its host may live on.
+    fn hosts_named(&self, host: &str, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
+        let by_name = self.names.get(host).into_iter().flatten();
+        let by_uid = self.uids.get(host).into_iter().flatten();
+        by_name
+            .chain(by_uid)
+            .filter_map(|id| self.entries.get(id))
+            .filter(move |entry| self.live(entry, now) && may_host(entry.resource.id.kind()))
+            .map(|entry| &*entry.resource)
     }
 
     fn explicit_entries(&self, now: Timestamp) -> impl Iterator<Item = &ResolvedResource> {
@@ -335,6 +383,7 @@ impl ResolvedContext {
             Keep::Pinned => self.entries.retain(|_, entry| entry.pinned),
         }
         self.names.clear();
+        self.uids.clear();
         self.asked_for.retain(|id| self.entries.contains_key(id));
         let kept: Vec<Arc<ResolvedResource>> = self
             .entries
@@ -372,13 +421,9 @@ impl ResolvedContext {
         let entry = self.entries.remove(id)?;
         self.asked_for.remove(id);
         for name in names_of(&entry.resource) {
-            if let Some(ids) = self.names.get_mut(&name) {
-                ids.remove(id);
-                if ids.is_empty() {
-                    self.names.remove(&name);
-                }
-            }
+            forget(&mut self.names, &name, id);
         }
+        forget(&mut self.uids, &id.uid().to_lowercase(), id);
         Some(entry)
     }
 
@@ -386,6 +431,8 @@ impl ResolvedContext {
         for name in names_of(resource) {
             self.names.entry(name).or_default().insert(resource.id.clone());
         }
+        let uid = resource.id.uid().to_lowercase();
+        self.uids.entry(uid).or_default().insert(resource.id.clone());
     }
 
     fn is_live(&self, id: &ResourceId, now: Timestamp) -> bool {
@@ -400,6 +447,15 @@ impl ResolvedContext {
         entry
             .explicit_at
             .is_some_and(|at| now.duration_since(at) <= self.limits.explicit_window)
+    }
+}
+
+fn forget(index: &mut BTreeMap<String, BTreeSet<ResourceId>>, name: &str, id: &ResourceId) {
+    if let Some(ids) = index.get_mut(name) {
+        ids.remove(id);
+        if ids.is_empty() {
+            index.remove(name);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::catalogue::{Action, Catalogue};
 use crate::context::Access;
 use crate::governance::{self, Governance, Say};
 use crate::hold::{Hold, HoldStatus};
+use crate::intent;
 use crate::permit::Permit;
 use crate::plan::{self, Plan};
 use crate::refusal::{About, Refusal};
@@ -195,6 +196,8 @@ impl Gate {
             routing::check(&session.context, action.placement, &resolved, &about, now)?;
         }
         let judged = self.judge(tool, action, &arguments, &about)?;
+        let path = action.path.as_ref().and_then(|path| arguments.get(path));
+        let (least_risk, shows) = intent::check_path(kind, path);
         let plan = Plan {
             session: session.id.clone(),
             execution: execution.clone(),
@@ -204,9 +207,12 @@ impl Gate {
             expectation: rules::expectation(action, kind, &arguments, &resolved, &about)?,
             arguments,
             kind,
-            risk: judged
-                .as_ref()
-                .map_or(action.risk, |judged| governance::worse(action.risk, judged.risk)),
+            risk: governance::worse(
+                least_risk,
+                judged
+                    .as_ref()
+                    .map_or(action.risk, |judged| governance::worse(action.risk, judged.risk)),
+            ),
             target: resolved.target(),
             command: judged.as_ref().map(|judged| judged.command.clone()),
             timeout_seconds: tool.definition().timeout_seconds.get(),
@@ -218,7 +224,7 @@ impl Gate {
         };
         Self::check_kill_switch(world, kind, &about)?;
         let mut reasons: Vec<String> = Vec::new();
-        reasons.extend(judged.and_then(|judged| judged.hold));
+        reasons.extend(judged.and_then(|judged| judged.hold).or(shows));
         if tool.definition().requires_approval {
             reasons.push(format!("`{}` requires approval", plan.tool));
         }

@@ -20,6 +20,8 @@ pub(crate) struct Judged {
 
 /// How many reasons a refusal carries.
 const REASONS: usize = 5;
+/// Why a human sees what would show secrets.
+const PRINTS_SECRETS: &str = "the command prints secrets";
 /// The tool that reads belong to.
 const READ_TOOL: &str = "infra_read";
 
@@ -62,7 +64,7 @@ pub(crate) fn check(
         },
     }
     let hold = if verdict.sensitive {
-        Some("the command prints secrets".to_owned())
+        Some(PRINTS_SECRETS.to_owned())
     } else if verdict.network && !within_egress(&verdict, egress) {
         Some(match verdict.hosts.as_slice() {
             [] => "the command reaches hosts that cannot be told beforehand".to_owned(),
@@ -76,6 +78,16 @@ pub(crate) fn check(
         risk: risk_of(verdict.risk),
         hold,
     })
+}
+
+/// What the path of a typed file operation adds to a plan: the least risk, and why a human must see it.
+pub(crate) fn check_path(kind: ToolKind, path: Option<&Value>) -> (RiskLevel, Option<String>) {
+    match (path.and_then(Value::as_str), kind) {
+        (Some(path), _) if !interlock_shell::path_holds_secrets(path) => (RiskLevel::Low, None),
+        (Some(_), ToolKind::Resolve | ToolKind::Read) => (RiskLevel::Low, Some(PRINTS_SECRETS.to_owned())),
+        (Some(_), ToolKind::Write) => (RiskLevel::High, None),
+        (None, _) => (RiskLevel::Low, None),
+    }
 }
 
 fn within_egress(verdict: &Verdict, egress: &BTreeSet<String>) -> bool {

@@ -12,6 +12,9 @@ use crate::plan::Target;
 use crate::refusal::{About, Recovery, Refusal};
 use crate::rule::Rule;
 
+/// The longest text that names a resource.
+const MOST_BYTES: usize = 512;
+
 /// Whether a target must have been discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StrictResolution {
@@ -29,7 +32,12 @@ pub(crate) struct Resolved {
     pub(crate) resource: Option<Arc<ResolvedResource>>,
     /// How the call named it.
     pub(crate) named: Option<String>,
+    /// Whatever else the call names, in its words.
+    pub(crate) others: Vec<Named>,
 }
+
+/// What a call names, and what that is known as.
+pub(crate) type Named = (String, Option<Arc<ResolvedResource>>);
 
 impl Resolved {
     pub(crate) fn id(&self) -> Option<&ResourceId> {
@@ -54,31 +62,42 @@ pub(crate) fn resolve(
     about: &About,
     now: Timestamp,
 ) -> Result<Resolved, Box<Refusal>> {
-    let mut found: Vec<(String, Option<Arc<ResolvedResource>>)> = Vec::new();
+    let mut found: Vec<Named> = Vec::new();
     if let Some(id) = tool.fixed_target() {
-        found.push(look_up(context, &id.to_string(), None, about, now)?);
+        found.push(look_up(context, action, &id.to_string(), None, about, now)?);
     }
     if let TargetRule::Arguments { arguments: targets } = &tool.definition().target {
         for target in targets {
             match arguments.get(target.name.as_str()) {
                 None | Some(Value::Null) => {}
-                Some(Value::String(text)) => found.push(look_up(context, text, target.bare, about, now)?),
+                Some(Value::String(text)) if text.len() <= MOST_BYTES => {
+                    found.push(look_up(context, action, text, target.bare, about, now)?);
+                }
                 Some(_) => {
                     return Err(Refusal::new(
                         Rule::StrictResolution,
                         ErrorCode::InvalidInput,
                         about.clone(),
-                        format!("Argument `{}` names a resource and is not a text.", target.name),
+                        format!(
+                            "Argument `{}` names a resource and is no text of at most {MOST_BYTES} bytes.",
+                            target.name
+                        ),
                     ));
                 }
             }
         }
     }
     agree(&found, about)?;
-    match action.kind {
-        ToolKind::Write => write_target(strict, found, about),
-        ToolKind::Resolve => Ok(first(found)),
+    let resolved = match action.kind {
+        ToolKind::Write => write_target(strict, found, about)?,
+        ToolKind::Resolve => first(found),
         ToolKind::Read => {
+            let known = found.iter().any(|(_, resource)| resource.is_some());
+            let stranger = found.iter().find(|(_, resource)| resource.is_none());
+            if let (StrictResolution::On, true, Some((name, _))) = (strict, known, stranger) {
+                let message = format!("`{name}` was not discovered in this session; what else is named was.");
+                return Err(undiscovered(name, about, &message));
+            }
             let nothing_known = found.iter().all(|(_, resource)| resource.is_none()) && !context.has_any(now);
             let needs = match (strict, action.discovery) {
                 (StrictResolution::On, Discovery::Needed) => !found.is_empty(),
@@ -92,27 +111,92 @@ pub(crate) fn resolve(
                     "Nothing was discovered in this session yet.",
                 ));
             }
-            Ok(first(found))
+            first(found)
         }
-    }
+    };
+    fits(action, &resolved, about)?;
+    same_object(tool, action, arguments, &resolved, about)?;
+    Ok(resolved)
 }
 
-fn first(found: Vec<(String, Option<Arc<ResolvedResource>>)>) -> Resolved {
-    match found.into_iter().next() {
+fn first(found: Vec<Named>) -> Resolved {
+    let mut found = found.into_iter();
+    match found.next() {
         Some((named, resource)) => Resolved {
             resource,
             named: Some(named),
+            others: found.collect(),
         },
         None => Resolved {
             resource: None,
             named: None,
+            others: Vec::new(),
         },
     }
 }
 
+/// The target is of a kind that the action is for.
+fn fits(action: &Action, resolved: &Resolved, about: &About) -> Result<(), Box<Refusal>> {
+    let Some(id) = resolved.id() else {
+        return Ok(());
+    };
+    if action.kinds.is_empty() || action.kinds.contains(&id.kind()) {
+        return Ok(());
+    }
+    let kinds: Vec<&str> = action.kinds.iter().map(|kind| kind.as_str()).collect();
+    Err(Refusal::new(
+        Rule::Arguments,
+        ErrorCode::InvalidInput,
+        about.clone(),
+        format!(
+            "`{id}` is a {}; this action is for: {}.",
+            id.kind(),
+            kinds.join(", ")
+        ),
+    )
+    .detail("resource_id", id.to_string())
+    .detail("kinds", kinds)
+    .hint("The canonical id of a resource of one of these kinds makes the call possible.")
+    .recovery(Recovery::Automatic))
+}
+
+/// What a write names beside its target is its target: a namespace and a name are those of its id.
+fn same_object(
+    tool: &Tool,
+    action: &Action,
+    arguments: &Arguments,
+    resolved: &Resolved,
+    about: &About,
+) -> Result<(), Box<Refusal>> {
+    let (ToolKind::Write, Some(parts), Some(id)) = (action.kind, tool.object(), resolved.id()) else {
+        return Ok(());
+    };
+    let (namespace, name) = match id.uid().split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, id.uid()),
+    };
+    let pairs = [(&parts.namespace, namespace), (&parts.name, Some(name))];
+    for (argument, is) in pairs {
+        let said = arguments.get(argument).filter(|said| !said.is_null());
+        if said.is_some() && said.and_then(Value::as_str) != is {
+            return Err(Refusal::new(
+                Rule::Arguments,
+                ErrorCode::InvalidInput,
+                about.clone(),
+                format!("Argument `{argument}` does not agree with `{id}`."),
+            )
+            .detail("resource_id", id.to_string())
+            .detail("at", format!("/{argument}"))
+            .detail("expected", is.map_or(Value::Null, Value::from))
+            .recovery(Recovery::Automatic));
+        }
+    }
+    Ok(())
+}
+
 fn write_target(
     strict: StrictResolution,
-    found: Vec<(String, Option<Arc<ResolvedResource>>)>,
+    found: Vec<Named>,
     about: &About,
 ) -> Result<Resolved, Box<Refusal>> {
     let missing = match strict {
@@ -123,7 +207,8 @@ fn write_target(
         let message = format!("`{name}` was not discovered in this session.");
         return Err(undiscovered(name, about, &message));
     }
-    let Some((named, resource)) = found.into_iter().next() else {
+    let mut found = found.into_iter();
+    let Some((named, resource)) = found.next() else {
         return Err(undiscovered("", about, "The call names no resource to write to."));
     };
     let canonical = || {
@@ -139,16 +224,18 @@ fn write_target(
     Ok(Resolved {
         resource: Some(resource),
         named: Some(named),
+        others: found.collect(),
     })
 }
 
 fn look_up(
     context: &mut ResolvedContext,
+    action: &Action,
     text: &str,
     bare: Option<interlock_protocol::ResourceKind>,
     about: &About,
     now: Timestamp,
-) -> Result<(String, Option<Arc<ResolvedResource>>), Box<Refusal>> {
+) -> Result<Named, Box<Refusal>> {
     let mut lookup = context.lookup(text, now);
     if lookup == Lookup::Unknown
         && let Some(id) = bare.and_then(|kind| ResourceId::global(kind, text).ok())
@@ -158,6 +245,8 @@ fn look_up(
     match lookup {
         Lookup::Found(resource) => Ok((text.to_owned(), Some(resource))),
         Lookup::Unknown => Ok((text.to_owned(), None)),
+        // Looking it up is how one finds out which is which.
+        Lookup::Ambiguous(_) if action.kind == ToolKind::Resolve => Ok((text.to_owned(), None)),
         Lookup::Ambiguous(candidates) => {
             let ids: Vec<String> = candidates.iter().map(ToString::to_string).collect();
             Err(Refusal::new(
@@ -174,7 +263,7 @@ fn look_up(
 }
 
 /// Every named resource is the first one, or the host that the first one lives on.
-fn agree(found: &[(String, Option<Arc<ResolvedResource>>)], about: &About) -> Result<(), Box<Refusal>> {
+fn agree(found: &[Named], about: &About) -> Result<(), Box<Refusal>> {
     let mut resources = found.iter().filter_map(|(_, resource)| resource.as_deref());
     let Some(primary) = resources.next() else {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Routing: a call that runs inside its target must not run on the host of what is meant.
 
-use interlock_protocol::ErrorCode;
+use interlock_protocol::{ErrorCode, ResourceId};
 use jiff::Timestamp;
 
 use crate::catalogue::Placement;
@@ -23,19 +23,53 @@ pub(crate) fn check(
     let Some(named) = resolved.named.as_deref() else {
         return Ok(());
     };
-    let children: Vec<&ResolvedResource> = match resolved.resource.as_deref() {
+    check_one(context, named, resolved.resource.as_deref(), about, now)?;
+    for (named, resource) in &resolved.others {
+        if !is_host_of(resolved, named, resource.as_deref()) {
+            check_one(context, named, resource.as_deref(), about, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether this only says where the known target lives.
+fn is_host_of(resolved: &Resolved, named: &str, other: Option<&ResolvedResource>) -> bool {
+    let Some(target) = resolved.resource.as_deref() else {
+        return false;
+    };
+    match (other, target.id.host()) {
+        (Some(other), _) if other.id == target.id => true,
+        (Some(other), Some(host)) => other.answers_as_host(host),
+        (None, Some(host)) => host_name(named).eq_ignore_ascii_case(host),
+        (_, None) => false,
+    }
+}
+
+/// The name that children would have for a host that was not discovered: the uid of an id, or the text itself.
+fn host_name(named: &str) -> String {
+    named
+        .parse::<ResourceId>()
+        .map_or_else(|_| named.to_owned(), |id| id.uid().to_owned())
+}
+
+fn check_one(
+    context: &ResolvedContext,
+    named: &str,
+    resource: Option<&ResolvedResource>,
+    about: &About,
+    now: Timestamp,
+) -> Result<(), Box<Refusal>> {
+    let host = host_name(named);
+    let children: Vec<&ResolvedResource> = match resource {
         Some(parent) => context.explicit_children_of(parent, now).collect(),
-        None => context.explicit_children_of_name(named, now).collect(),
+        None => context.explicit_children_of_name(&host, now).collect(),
     };
     let Some(nearest) = children.first() else {
         return Ok(());
     };
     let child_names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
     let ids: Vec<String> = children.iter().map(|child| child.id.to_string()).collect();
-    let host_kind = resolved
-        .resource
-        .as_ref()
-        .map_or("host", |parent| parent.id.kind().as_str());
+    let host_kind = resource.map_or("host", |parent| parent.id.kind().as_str());
     let mut refusal = Refusal::new(
         Rule::Routing,
         ErrorCode::RoutingMismatch,
