@@ -189,11 +189,6 @@ impl Balance {
         }
         false
     }
-
-    /// Whether a bracket is open.
-    pub(crate) const fn is_open(&self) -> bool {
-        self.depth > 0
-    }
 }
 
 /// Where the object or array ends with which this text begins, if it ends.

@@ -434,6 +434,17 @@ fn a_stream_shows_what_is_safe_as_soon_as_it_is() {
 }
 
 #[test]
+fn json_that_ends_and_begins_again_is_read_the_same_in_pieces() {
+    let text =
+        "Action: infra_read\nAction Input: {\"a\": [0\n]} y: {\"b\": [1, ought. Action: k8s.get_pods\n";
+    let (whole, _) = read(Dialect::React, Limits::DEFAULT, &[text]);
+    for at in 0..text.len() {
+        let (pieces, _) = read(Dialect::React, Limits::DEFAULT, &[&text[..at], &text[at..]]);
+        assert_eq!(pieces, whole, "cut at {at}");
+    }
+}
+
+#[test]
 fn a_made_up_result_is_reported_while_it_begins() {
     let stop = |dialect, text: &str| {
         let mut reader = Reader::new(dialect, Limits::DEFAULT);

@@ -34,6 +34,36 @@ enum Line {
     Whole,
 }
 
+/// Where an action input stands with the JSON that it may begin with.
+#[derive(Debug, Clone)]
+enum InputJson {
+    /// Only white space so far.
+    Ahead,
+    Inside(Balance),
+    /// It has ended, or there is none.
+    Behind,
+}
+
+impl InputJson {
+    fn take(&mut self, byte: u8) {
+        match self {
+            Self::Ahead if byte.is_ascii_whitespace() => {}
+            Self::Ahead if matches!(byte, b'{' | b'[') => {
+                let mut balance = Balance::default();
+                balance.closes_with(byte);
+                *self = Self::Inside(balance);
+            }
+            Self::Ahead => *self = Self::Behind,
+            Self::Inside(balance) => {
+                if balance.closes_with(byte) {
+                    *self = Self::Behind;
+                }
+            }
+            Self::Behind => {}
+        }
+    }
+}
+
 /// Whether the machine can go on or waits for more text.
 enum Step {
     On,
@@ -46,8 +76,8 @@ pub(crate) struct Machine {
     position: usize,
     section: Section,
     content: String,
-    /// Brackets of an action input that is JSON: inside them no sentence ends.
-    balance: Balance,
+    /// The JSON with which an action input begins: inside it no sentence ends.
+    input_json: InputJson,
     preamble: String,
     thought: String,
     action: Option<String>,
@@ -77,7 +107,7 @@ impl Machine {
             position: 0,
             section: Section::Preamble,
             content: String::new(),
-            balance: Balance::default(),
+            input_json: InputJson::Ahead,
             preamble: String::new(),
             thought: String::new(),
             action: None,
@@ -225,7 +255,10 @@ impl Machine {
 
     /// Inside the JSON of an action input, the end of a sentence is part of a string.
     const fn may_split(&self) -> bool {
-        !matches!(self.section, Section::ActionInput) || !self.balance.is_open()
+        !matches!(
+            (self.section, &self.input_json),
+            (Section::ActionInput, InputJson::Inside(_))
+        )
     }
 
     /// Which section a header at the beginning of a line opens; none if it is content.
@@ -275,7 +308,7 @@ impl Machine {
             Section::ActionInput => {
                 self.input_open = false;
                 self.input_at = at;
-                self.balance = Balance::default();
+                self.input_json = InputJson::Ahead;
             }
             Section::FinalAnswer => {
                 self.answer_at = Some(self.position);
@@ -289,15 +322,7 @@ impl Machine {
             Section::Preamble => screen.show(Channel::Text, text),
             Section::Thought => screen.show(Channel::Thinking, text),
             Section::FinalAnswer => screen.show(Channel::Answer, text),
-            Section::ActionInput => {
-                if self.balance.is_open()
-                    || text.trim_start().starts_with(['{', '[']) && self.content.trim().is_empty()
-                {
-                    for byte in text.bytes() {
-                        self.balance.closes_with(byte);
-                    }
-                }
-            }
+            Section::ActionInput => text.bytes().for_each(|byte| self.input_json.take(byte)),
             Section::Action | Section::Surplus => {}
         }
         self.content.push_str(text);
