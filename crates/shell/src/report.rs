@@ -146,6 +146,9 @@ impl Report {
     }
 
     pub(crate) fn into_verdict(mut self) -> Verdict {
+        if self.reasons.is_empty() {
+            self.read("", "nothing in it writes");
+        }
         self.reasons.sort_by_key(|(rank, _)| *rank);
         Verdict {
             intent: self.intent,

@@ -390,7 +390,8 @@ impl<'p, 'a> Parse<'p, 'a> {
 fn given_flags(node: &Node, args: &[Arg<'_>]) -> Vec<FlagName> {
     let mut given = Vec::new();
     for text in args.iter().filter_map(Arg::text) {
-        if text == "--" {
+        let operand = text.len() < 2 || !text.starts_with('-');
+        if text == "--" || operand && node.style == Style::Posix {
             break;
         }
         if let Some(long) = text.strip_prefix("--") {

@@ -42,7 +42,6 @@ impl Parse<'_, '_> {
                 &arg.raw,
                 format!("could turn into a flag of {}", node.name),
             );
-            return;
         }
         if self.guessed.iter().any(|level| {
             arg.text().is_none_or(|text| {
@@ -63,7 +62,6 @@ impl Parse<'_, '_> {
                 &arg.raw,
                 format!("could turn into a sub-command of {}", node.name),
             );
-            return;
         }
         let any = Operands::any_text();
         let operands = match &node.operands {
@@ -96,7 +94,6 @@ impl Parse<'_, '_> {
                 &arg.raw,
                 format!("could turn into several arguments of {}", node.name),
             );
-            return;
         }
         self.value(kind, arg, &arg.raw);
     }
