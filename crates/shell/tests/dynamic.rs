@@ -359,9 +359,15 @@ fn writes(trace: &str) -> Vec<String> {
                 let signal_none = arguments.contains(", 0)") || arguments.contains(", 0 <unfinished");
                 !signal_none && target != "0" && !own.contains(target.trim_start_matches('-'))
             }
-            "sendto" | "sendmsg" => ["RTM_NEW", "RTM_DEL", "RTM_SET", "NFT_MSG_NEW", "NFT_MSG_DEL"]
-                .iter()
-                .any(|kind| arguments.contains(kind)),
+            "sendto" | "sendmsg" => [
+                "RTM_NEW",
+                "RTM_DEL",
+                "RTM_SET",
+                "NFNL_SUBSYS_NFTABLES<<8|NFT_MSG_NEW",
+                "NFNL_SUBSYS_NFTABLES<<8|NFT_MSG_DEL",
+            ]
+            .iter()
+            .any(|kind| arguments.contains(&format!("nlmsg_type={kind}"))),
             "ioctl" => [
                 "SIOCS",
                 "SIOCD",
