@@ -26,7 +26,7 @@ impl Decision {
 fn explain_permit(permit: &Permit) -> String {
     let mut out = format!("Allowed: {}.\n", describe(permit.plan()));
     if let Some(by) = permit.approved_by() {
-        let _ = writeln!(out, "Approved by {}.", visible(&by.to_string()));
+        let _ = writeln!(out, "Approved by {}.", visible(by.as_ref()));
     }
     if let Some(expectation) = &permit.plan().expectation {
         let _ = writeln!(
@@ -44,7 +44,7 @@ impl Hold {
     pub fn explain(&self) -> String {
         let mut out = format!("Waits for a human: {}.\n", describe(&self.plan));
         for reason in &self.reasons {
-            let _ = writeln!(out, "Because {}.", visible(&reason.to_string()));
+            let _ = writeln!(out, "Because {}.", visible(reason));
         }
         if let Some(expectation) = &self.plan.expectation {
             let _ = writeln!(

@@ -1,11 +1,13 @@
 //! Weighing an answer: what receipts and evidence back, what they do not, and what is made up.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use interlock_protocol::{Evidence, EvidenceId, Observation, Outcome, ResourceId, Verification};
+use interlock_protocol::{Evidence, EvidenceId, Expectation, Observation, Outcome, ResourceId, Verification};
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::phantom::{Category, Claim, object_of, verb_fits};
+use super::phantom::{Category, Claim, Found, RUNNING, change_in, verb_fits};
 use super::text::{Sentence, Word, sentences};
 use crate::context::ResolvedResource;
 use crate::plan::Plan;
@@ -62,6 +64,9 @@ const STATES: &[&str] = &[
 /// How many pieces of evidence back one span at most.
 const MOST_LINKS: usize = 5;
 
+/// How many resources one sentence names at most.
+const MOST_NAMED: usize = 64;
+
 pub(crate) struct Grounded {
     pub(crate) spans: Vec<Span>,
     /// The claim for which the whole answer is replaced.
@@ -72,81 +77,341 @@ pub(crate) struct Grounded {
 struct Ground<'a> {
     id: &'a EvidenceId,
     resource: Option<&'a ResourceId>,
-    words: Vec<String>,
-    numbers: Vec<f64>,
+    taken_at: Timestamp,
+    /// The states that code made out of it.
+    states: Vec<&'static str>,
+}
+
+/// All that was read, by word and by number: looking something up costs the same however much was read.
+#[derive(Default)]
+struct Grounds<'a> {
+    each: Vec<Ground<'a>>,
+    words: HashMap<String, Vec<usize>>,
+    /// Sorted, each with the evidence that holds it.
+    numbers: Vec<(f64, usize)>,
+    /// Every sentence, as its words.
+    quotes: HashSet<String>,
+}
+
+impl<'a> Grounds<'a> {
+    fn read(evidence: &[&'a Evidence]) -> Self {
+        let mut grounds = Self::default();
+        for evidence in evidence {
+            grounds.add(evidence);
+        }
+        grounds
+            .numbers
+            .sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        grounds.numbers.dedup();
+        grounds
+    }
+
+    fn with_word(&self, word: &str) -> impl Iterator<Item = &Ground<'a>> {
+        self.words
+            .get(word)
+            .into_iter()
+            .flatten()
+            .map(|at| &self.each[*at])
+    }
+
+    fn with_number(&self, number: f64, slack: f64) -> impl Iterator<Item = &Ground<'a>> {
+        let from = self.numbers.partition_point(|(seen, _)| *seen < number - slack);
+        self.numbers[from..]
+            .iter()
+            .take_while(move |(seen, _)| *seen <= number + slack)
+            .map(|(_, at)| &self.each[*at])
+    }
+
+    fn quoted(&self, sentence: &Sentence) -> bool {
+        sentence.fenced && self.quotes.contains(&joined(sentence))
+    }
+}
+
+fn joined(sentence: &Sentence) -> String {
+    let words: Vec<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
+}
+
+/// The names of everything known, lower case, made once.
+pub(crate) struct Names<'a> {
+    by_name: HashMap<String, Vec<&'a ResourceId>>,
+    of: HashMap<&'a ResourceId, Vec<String>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of(known: &[&'a ResolvedResource]) -> Self {
+        let mut names = Self {
+            by_name: HashMap::new(),
+            of: HashMap::new(),
+        };
+        for resource in known {
+            let id = resource.id.to_string();
+            for name in [&resource.name, &id].into_iter().chain(&resource.aliases) {
+                let name = name.to_lowercase();
+                let ids = names.by_name.entry(name.clone()).or_default();
+                if !ids.contains(&&resource.id) {
+                    ids.push(&resource.id);
+                    names.of.entry(&resource.id).or_default().push(name);
+                }
+            }
+        }
+        names
+    }
+
+    /// What a word names.
+    fn named(&self, word: &str) -> &[&'a ResourceId] {
+        let word = word.strip_prefix('@').unwrap_or(word);
+        self.by_name.get(word).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn names(&self, word: &str) -> bool {
+        !self.named(word).is_empty()
+    }
 }
 
 pub(crate) fn ground(
-    answer: &str,
-    claims: &[Claim],
+    sentences: &[Sentence],
+    claims: &[Found],
     evidence: &[&Evidence],
     writes: &[WriteRecord],
-    known: &[&ResolvedResource],
+    known: &Names<'_>,
 ) -> Grounded {
-    let grounds: Vec<Ground<'_>> = evidence.iter().map(|evidence| read(evidence)).collect();
+    let grounds = Grounds::read(evidence);
     let mut spans = Vec::new();
-    for sentence in sentences(answer) {
-        let named = named_resources(&sentence, known);
+    let mut scenes = Vec::with_capacity(sentences.len());
+    for sentence in sentences {
+        let mut named: Vec<&ResourceId> = Vec::new();
+        for word in &sentence.words {
+            for id in known.named(&word.text) {
+                if named.len() < MOST_NAMED && !named.contains(id) {
+                    named.push(id);
+                }
+            }
+        }
+        let from = spans.len();
         for word in &sentence.words {
             spans.extend(span_of(word, &grounds, &named, known));
         }
+        scenes.push(Scene {
+            sentence,
+            named,
+            spans: from..spans.len(),
+        });
     }
+    let scale = Scale {
+        grounds: &grounds,
+        writes,
+        names: known,
+        spans: &spans,
+    };
     let mut phantom = None;
-    for claim in claims {
-        match weigh(claim, answer, &spans, &grounds, writes, known) {
+    let mut unsupported: Vec<Span> = Vec::new();
+    for found in claims {
+        let scene = found.sentence.and_then(|at| scenes.get(at));
+        match scale.weigh(found, scene) {
             Weight::Backed => {}
             Weight::Unsupported => {
-                spans.push(Span {
-                    at: claim.span.clone(),
-                    kind: SpanKind::Claim,
-                    evidence: Vec::new(),
-                });
+                let at = found.claim.span.clone();
+                if unsupported.last().is_none_or(|last| last.at != at) {
+                    unsupported.push(Span {
+                        at,
+                        kind: SpanKind::Claim,
+                        evidence: Vec::new(),
+                    });
+                }
             }
-            Weight::MadeUp => phantom = phantom.or_else(|| Some(claim.clone())),
+            Weight::MadeUp => {
+                phantom = Some(found.claim.clone());
+                break;
+            }
         }
     }
+    spans.extend(unsupported);
     spans.sort_by_key(|span| (span.at.start, span.at.end));
     Grounded { spans, phantom }
 }
 
-enum Weight {
-    Backed,
-    Unsupported,
-    MadeUp,
+/// A sentence, the resources that it names, and which spans are its.
+struct Scene<'a> {
+    sentence: &'a Sentence,
+    named: Vec<&'a ResourceId>,
+    spans: Range<usize>,
 }
 
-fn weigh(
-    claim: &Claim,
-    answer: &str,
-    spans: &[Span],
-    grounds: &[Ground<'_>],
-    writes: &[WriteRecord],
-    known: &[&ResolvedResource],
-) -> Weight {
-    let inside = |kind: SpanKind| {
-        spans.iter().filter(move |span| {
-            span.kind == kind && claim.span.start <= span.at.start && span.at.end <= claim.span.end
-        })
-    };
-    let nothing_happened = grounds.is_empty() && writes.is_empty();
-    match claim.category {
-        Category::FakeToolCall => Weight::MadeUp,
-        Category::Action => weigh_action(claim, answer, grounds, writes, known),
-        Category::Metric => {
-            let mut numbers = inside(SpanKind::Number).peekable();
-            let measured = numbers.peek().is_some() && numbers.all(|span| !span.evidence.is_empty());
-            backed_or(measured, nothing_happened)
+/// From worst to best.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    MadeUp,
+    Unsupported,
+    Backed,
+}
+
+struct Scale<'a> {
+    grounds: &'a Grounds<'a>,
+    writes: &'a [WriteRecord],
+    names: &'a Names<'a>,
+    spans: &'a [Span],
+}
+
+impl Scale<'_> {
+    fn weigh(&self, found: &Found, scene: Option<&Scene<'_>>) -> Weight {
+        let Some(scene) = scene else {
+            return Weight::MadeUp;
+        };
+        // What an output said, shown as such.
+        if self.grounds.quoted(scene.sentence) {
+            return Weight::Backed;
         }
-        Category::State => {
-            let mut states = inside(SpanKind::State).peekable();
-            // "The logs show …" without a word for a state is about whatever was read.
-            let seen = if states.peek().is_some() {
-                states.all(|span| !span.evidence.is_empty()) || verified_state(claim, answer, writes)
-            } else {
-                !grounds.is_empty()
-            };
-            backed_or(seen, nothing_happened)
+        let inside = |kind: SpanKind| {
+            self.spans[scene.spans.clone()]
+                .iter()
+                .filter(move |span| span.kind == kind)
+        };
+        let nothing_happened = self.grounds.each.is_empty() && self.writes.is_empty();
+        match found.claim.category {
+            Category::FakeToolCall => Weight::MadeUp,
+            Category::Action => self.weigh_action(found, scene),
+            Category::Metric => {
+                let mut numbers = inside(SpanKind::Number).peekable();
+                let measured = numbers.peek().is_some() && numbers.all(|span| !span.evidence.is_empty());
+                backed_or(measured, nothing_happened)
+            }
+            Category::State => {
+                let mut states = inside(SpanKind::State).peekable();
+                // "The logs show …" without a word for a state is about whatever was read.
+                let seen = if states.peek().is_some() {
+                    let linked = states.all(|span| !span.evidence.is_empty());
+                    self.written_state(scene).unwrap_or(linked)
+                } else {
+                    !self.grounds.each.is_empty()
+                };
+                backed_or(seen, nothing_happened)
+            }
         }
+    }
+
+    /// Whether the state in a sentence is the one that the last verified write brought about. What was read later
+    /// may say otherwise. None: no write settles it.
+    fn written_state(&self, scene: &Scene<'_>) -> Option<bool> {
+        let words = || scene.sentence.words.iter().map(|word| word.text.as_str());
+        let write = self.writes.iter().rev().find(|write| {
+            write.verification == Some(Verification::Verified)
+                && write.plan.target.as_ref().is_some_and(|target| {
+                    scene.named.contains(&&target.id) || {
+                        let name = target.name.to_lowercase();
+                        words().any(|word| word == name)
+                    }
+                })
+        })?;
+        let brought = brought_about(write.plan.expectation.as_ref()?)?;
+        let later = |state: &str| {
+            self.grounds.with_word(state).any(|ground| {
+                ground.resource == write.plan.resource()
+                    && write.receipt.finished_at.is_some_and(|at| ground.taken_at > at)
+                    && (ground.states.is_empty() || ground.states.iter().any(|seen| same_state(seen, state)))
+            })
+        };
+        Some(
+            words()
+                .filter(|word| STATES.contains(word))
+                .all(|state| same_state(brought, state) || later(state)),
+        )
+    }
+
+    fn weigh_action(&self, found: &Found, scene: &Scene<'_>) -> Weight {
+        let verb = found.claim.verb.unwrap_or("");
+        if RUNNING.contains(&verb) {
+            return self.weigh_run(verb, scene);
+        }
+        let resources: Vec<&str> = found
+            .objects
+            .iter()
+            .map(String::as_str)
+            .filter(|object| self.names.names(object))
+            .collect();
+        if resources.is_empty() {
+            let object = found.objects.first().map(String::as_str);
+            return self.weigh_one(found, verb, object, &scene.named);
+        }
+        // Each of them must have been acted on.
+        resources
+            .into_iter()
+            .map(|object| self.weigh_one(found, verb, None, self.names.named(object)))
+            .min()
+            .unwrap_or(Weight::MadeUp)
+    }
+
+    /// What was run may have been a reading, unless the sentence says that it changes something.
+    fn weigh_run(&self, verb: &str, scene: &Scene<'_>) -> Weight {
+        if let Some(change) = change_in(scene.sentence, verb) {
+            return self
+                .writes
+                .iter()
+                .filter(|write| about(write, &scene.named))
+                .filter(|write| {
+                    has_word(write.plan.action.as_deref().unwrap_or(""), change)
+                        || has_word(write.plan.command.as_deref().unwrap_or(""), change)
+                })
+                .map(|write| weight_of(write, false))
+                .max()
+                .unwrap_or(Weight::MadeUp);
+        }
+        let read = self.grounds.each.iter().any(|ground| {
+            scene.named.is_empty() || ground.resource.is_none_or(|id| scene.named.contains(&id))
+        });
+        let wrote = self.writes.iter().any(|write| about(write, &scene.named));
+        if read || wrote {
+            Weight::Backed
+        } else if self.grounds.each.is_empty() && self.writes.is_empty() && self.names.by_name.is_empty() {
+            Weight::MadeUp
+        } else {
+            Weight::Unsupported
+        }
+    }
+
+    fn weigh_one(&self, found: &Found, verb: &str, object: Option<&str>, named: &[&ResourceId]) -> Weight {
+        let best = self
+            .writes
+            .iter()
+            .filter(|write| {
+                let plan = &write.plan;
+                touches(plan, object)
+                    && verb_fits(
+                        verb,
+                        plan.action.as_deref().unwrap_or(""),
+                        plan.command.as_deref().unwrap_or(""),
+                    )
+                    && (about(write, named)
+                        || (object.is_none() && named.iter().any(|id| self.argument(plan, id))))
+            })
+            .map(|write| weight_of(write, found.success))
+            .max();
+        if let Some(best) = best {
+            return best;
+        }
+        if !found.told {
+            return Weight::MadeUp;
+        }
+        // Someone else may have done it, and a reading may say so.
+        let reported = self
+            .grounds
+            .with_word(verb)
+            .any(|ground| named.is_empty() || ground.resource.is_some_and(|id| named.contains(&id)));
+        let plain = found.claim.phrase.starts_with("was ");
+        match (reported, plain && !self.grounds.each.is_empty()) {
+            (true, _) => Weight::Backed,
+            (false, true) => Weight::Unsupported,
+            (false, false) => Weight::MadeUp,
+        }
+    }
+
+    /// Whether an argument names what a known resource is called: the unit on a guest, say.
+    fn argument(&self, plan: &Plan, id: &ResourceId) -> bool {
+        let own = self.names.of.get(id).into_iter().flatten();
+        plan.resource() != Some(id)
+            && own
+                .filter(|name| !name.contains(':'))
+                .any(|name| argument_names(plan, name))
     }
 }
 
@@ -158,69 +423,48 @@ const fn backed_or(backed: bool, nothing_happened: bool) -> Weight {
     }
 }
 
-/// A state that a verified write brought about is backed by its verification.
-fn verified_state(claim: &Claim, answer: &str, writes: &[WriteRecord]) -> bool {
-    let text = answer.get(claim.span.clone()).unwrap_or("").to_lowercase();
-    writes.iter().any(|write| {
-        write.verification == Some(Verification::Verified)
-            && write
-                .plan
-                .target
-                .as_ref()
-                .is_some_and(|target| text.contains(&target.name.to_lowercase()))
-    })
+fn about(write: &WriteRecord, named: &[&ResourceId]) -> bool {
+    named.is_empty() || write.plan.resource().is_some_and(|id| named.contains(&id))
 }
 
-fn weigh_action(
-    claim: &Claim,
-    answer: &str,
-    grounds: &[Ground<'_>],
-    writes: &[WriteRecord],
-    known: &[&ResolvedResource],
-) -> Weight {
-    let verb = claim.verb.unwrap_or("");
-    let sentence = sentences(answer.get(claim.span.clone()).unwrap_or(""));
-    let named: Vec<&ResourceId> = sentence
-        .iter()
-        .flat_map(|sentence| named_resources(sentence, known))
-        .collect();
-    let object = sentence.iter().find_map(|sentence| object_of(sentence, verb));
-    let mut fitting = writes
-        .iter()
-        .filter(|write| {
-            let plan = &write.plan;
-            touches(plan, object.as_deref())
-                && verb_fits(
-                    verb,
-                    plan.action.as_deref().unwrap_or(""),
-                    plan.command.as_deref().unwrap_or(""),
-                )
-                && (named.is_empty() || plan.resource().is_some_and(|id| named.contains(&id)))
-        })
-        .peekable();
-    if fitting.peek().is_none() {
-        // Someone else may have done it, and a reading may say so.
-        let reported = claim.phrase.starts_with("has been")
-            && grounds.iter().any(|ground| {
-                ground.words.iter().any(|word| word == verb)
-                    && (named.is_empty() || ground.resource.is_some_and(|id| named.contains(&id)))
-            });
-        return if reported { Weight::Backed } else { Weight::MadeUp };
+/// What a write that fits a claim is worth. One that failed never backs success.
+const fn weight_of(write: &WriteRecord, success: bool) -> Weight {
+    match (write.receipt.outcome, write.verification) {
+        (Outcome::Succeeded, Some(Verification::Verified | Verification::Observed)) => Weight::Backed,
+        (Outcome::Succeeded, Some(Verification::Inconclusive) | None) => Weight::Unsupported,
+        // It ended badly, and yet what was wanted came about.
+        (_, Some(Verification::Verified)) if !success => Weight::Unsupported,
+        (_, _) => Weight::MadeUp,
     }
-    let mut weight = Weight::MadeUp;
-    for write in fitting {
-        match (write.receipt.outcome, write.verification) {
-            (Outcome::Succeeded, Some(Verification::Verified | Verification::Observed)) => {
-                return Weight::Backed;
-            }
-            (_, Some(Verification::Verified)) => return Weight::Backed,
-            (_, Some(Verification::Failed)) => {}
-            (_, Some(Verification::Observed | Verification::Inconclusive) | None) => {
-                weight = Weight::Unsupported;
-            }
-        }
+}
+
+/// The state that a write leaves behind, where its expectation says one of the whole resource.
+fn brought_about(expectation: &Expectation) -> Option<&'static str> {
+    match expectation {
+        Expectation::GuestState { state } | Expectation::ContainerState { state } => Some(state.as_str()),
+        Expectation::GuestRestarted
+        | Expectation::ContainerRestarted
+        | Expectation::ContainerImage { .. } => Some("running"),
+        Expectation::UnitActivity { activity, .. } => Some(activity.as_str()),
+        Expectation::UnitRestarted { .. } => Some("active"),
+        Expectation::AlertState { state } => Some(state.as_str()),
+        Expectation::FileHash { .. }
+        | Expectation::FileAbsent { .. }
+        | Expectation::ReadyReplicas { .. }
+        | Expectation::Property { .. }
+        | Expectation::Present
+        | Expectation::Absent
+        | Expectation::FreeForm => None,
     }
-    weight
+}
+
+fn same_state(one: &str, other: &str) -> bool {
+    const UP: &[&str] = &["running", "active", "online"];
+    const DOWN: &[&str] = &["stopped", "inactive", "offline", "exited"];
+    one == other
+        || [UP, DOWN]
+            .iter()
+            .any(|same| same.contains(&one) && same.contains(&other))
 }
 
 /// Arguments that name something inside the target, which a sentence may name instead of it.
@@ -237,96 +481,74 @@ const NAMING: &[&str] = &[
 /// Whether a plan is about what a sentence calls `object`: its target, or something that an argument names.
 fn touches(plan: &Plan, object: Option<&str>) -> bool {
     let Some(object) = object else { return true };
-    let names = |text: &str| {
-        let text = text.to_lowercase();
-        text == object
-            || text
-                .split(|c: char| !c.is_alphanumeric())
-                .any(|word| word == object)
-    };
     let target = plan.target.as_ref().is_some_and(|target| {
-        names(&target.name) || target.id.uid() == object || target.id.to_string().to_lowercase() == object
+        has_word(&target.name, object)
+            || target.id.uid() == object
+            || target.id.to_string().to_lowercase() == object
     });
-    target
-        || NAMING
-            .iter()
-            .filter_map(|key| plan.arguments.get(*key))
-            .filter_map(Value::as_str)
-            .any(names)
+    target || argument_names(plan, object)
 }
 
-fn named_resources<'a>(sentence: &Sentence, known: &[&'a ResolvedResource]) -> Vec<&'a ResourceId> {
-    known
+fn argument_names(plan: &Plan, object: &str) -> bool {
+    NAMING
         .iter()
-        .filter(|resource| sentence.words.iter().any(|word| names(resource, &word.text)))
-        .map(|resource| &resource.id)
-        .collect()
+        .filter_map(|key| plan.arguments.get(*key))
+        .filter_map(Value::as_str)
+        .any(|text| has_word(text, object))
 }
 
-fn names(resource: &ResolvedResource, word: &str) -> bool {
-    let word = word.strip_prefix('@').unwrap_or(word);
-    resource.name.to_lowercase() == word
-        || resource.aliases.iter().any(|alias| alias.to_lowercase() == word)
-        || resource.id.to_string().to_lowercase() == word
+/// Whether `text` is this lower-case word, or has it among its words.
+fn has_word(text: &str, word: &str) -> bool {
+    let text = text.to_lowercase();
+    text == word
+        || text
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|part| part == word)
 }
 
-fn span_of(
-    word: &Word,
-    grounds: &[Ground<'_>],
-    named: &[&ResourceId],
-    known: &[&ResolvedResource],
-) -> Option<Span> {
+fn span_of(word: &Word, grounds: &Grounds<'_>, named: &[&ResourceId], known: &Names<'_>) -> Option<Span> {
     let about = |ground: &&Ground<'_>| {
         named.is_empty() || ground.resource.is_none_or(|resource| named.contains(&resource))
     };
-    let link = |found: Vec<&EvidenceId>| found.into_iter().take(MOST_LINKS).cloned().collect::<Vec<_>>();
-    if let Some(resource) = known.iter().find(|resource| names(resource, &word.text)) {
-        let found = grounds
-            .iter()
-            .filter(|ground| {
-                ground.resource == Some(&resource.id) || ground.words.iter().any(|seen| names(resource, seen))
-            })
-            .map(|ground| ground.id)
-            .collect();
-        return Some(Span {
+    let span = |kind, mut evidence: Vec<EvidenceId>| {
+        evidence.dedup();
+        Some(Span {
             at: word.span.clone(),
-            kind: SpanKind::Resource,
-            evidence: link(found),
-        });
+            kind,
+            evidence,
+        })
+    };
+    if let Some(id) = known.named(&word.text).first() {
+        let mut found: Vec<EvidenceId> = Vec::new();
+        let own = grounds.each.iter().filter(|ground| ground.resource == Some(id));
+        let told = known
+            .of
+            .get(id)
+            .into_iter()
+            .flatten()
+            .flat_map(|name| grounds.with_word(name));
+        for ground in own.chain(told) {
+            if found.len() == MOST_LINKS {
+                break;
+            }
+            if !found.contains(ground.id) {
+                found.push(ground.id.clone());
+            }
+        }
+        return span(SpanKind::Resource, found);
     }
     if word.text.parse::<ResourceId>().is_ok() {
-        return Some(Span {
-            at: word.span.clone(),
-            kind: SpanKind::Resource,
-            evidence: Vec::new(),
-        });
+        return span(SpanKind::Resource, Vec::new());
     }
+    let link = |ground: &Ground<'_>| ground.id.clone();
     if let Some((number, decimals)) = number(&word.text) {
         let slack = 0.5 * 10f64.powi(-decimals) + 1e-9;
-        let found = grounds
-            .iter()
-            .filter(about)
-            .filter(|ground| ground.numbers.iter().any(|seen| (seen - number).abs() <= slack))
-            .map(|ground| ground.id)
-            .collect();
-        return Some(Span {
-            at: word.span.clone(),
-            kind: SpanKind::Number,
-            evidence: link(found),
-        });
+        let found = grounds.with_number(number, slack).filter(about).take(MOST_LINKS);
+        return span(SpanKind::Number, found.map(link).collect());
     }
     if STATES.contains(&word.text.as_str()) {
-        let found = grounds
-            .iter()
-            .filter(about)
-            .filter(|ground| ground.words.contains(&word.text))
-            .map(|ground| ground.id)
-            .collect();
-        return Some(Span {
-            at: word.span.clone(),
-            kind: SpanKind::State,
-            evidence: link(found),
-        });
+        let found = grounds.with_word(&word.text).filter(about).take(MOST_LINKS);
+        return span(SpanKind::State, found.map(link).collect());
     }
     None
 }
@@ -345,54 +567,68 @@ fn number(word: &str) -> Option<(f64, i32)> {
     Some((plain.parse().ok()?, i32::try_from(decimals).ok()?))
 }
 
-fn read(evidence: &Evidence) -> Ground<'_> {
-    let mut ground = Ground {
-        id: &evidence.id,
-        resource: evidence.resource.as_ref(),
-        words: Vec::new(),
-        numbers: Vec::new(),
-    };
-    collect(&evidence.data, &mut ground);
-    for observation in &evidence.observations {
-        match observation {
-            Observation::Guest { state, .. } | Observation::Container { state, .. } => {
-                ground.words.push(state.as_str().to_owned());
+impl<'a> Grounds<'a> {
+    fn add(&mut self, evidence: &'a Evidence) {
+        let at = self.each.len();
+        self.each.push(Ground {
+            id: &evidence.id,
+            resource: evidence.resource.as_ref(),
+            taken_at: evidence.taken_at,
+            states: Vec::new(),
+        });
+        self.collect(&evidence.data, at);
+        for observation in &evidence.observations {
+            match observation {
+                Observation::Guest { state, .. } | Observation::Container { state, .. } => {
+                    self.state(state.as_str(), at);
+                }
+                Observation::Unit { unit, activity, .. } => {
+                    self.word(unit.to_lowercase(), at);
+                    self.state(activity.as_str(), at);
+                }
+                Observation::Alert { state } => self.state(state.as_str(), at),
+                Observation::Replicas { ready, wanted } => {
+                    self.numbers.push((f64::from(*ready), at));
+                    self.numbers.push((f64::from(*wanted), at));
+                }
+                Observation::Property { value, .. } => self.collect(value, at),
+                Observation::File { .. } | Observation::Present | Observation::Absent => {}
             }
-            Observation::Unit { unit, activity, .. } => {
-                ground.words.push(unit.to_lowercase());
-                ground.words.push(activity.as_str().to_owned());
-            }
-            Observation::Alert { state } => ground.words.push(state.as_str().to_owned()),
-            Observation::Replicas { ready, wanted } => {
-                ground.numbers.push(f64::from(*ready));
-                ground.numbers.push(f64::from(*wanted));
-            }
-            Observation::Property { value, .. } => collect(value, &mut ground),
-            Observation::File { .. } | Observation::Present | Observation::Absent => {}
         }
     }
-    ground
-}
 
-fn collect(value: &Value, ground: &mut Ground<'_>) {
-    match value {
-        Value::Null | Value::Bool(_) => {}
-        Value::Number(number) => ground.numbers.extend(number.as_f64()),
-        Value::String(text) => {
-            for sentence in sentences(text) {
-                for word in sentence.words {
-                    ground
-                        .numbers
-                        .extend(number(&word.text).map(|(number, _)| number));
-                    ground.words.push(word.text);
+    fn state(&mut self, state: &'static str, at: usize) {
+        self.each[at].states.push(state);
+        self.word(state.to_owned(), at);
+    }
+
+    fn word(&mut self, word: String, at: usize) {
+        let seen = self.words.entry(word).or_default();
+        if seen.last() != Some(&at) {
+            seen.push(at);
+        }
+    }
+
+    fn collect(&mut self, value: &Value, at: usize) {
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => self.numbers.extend(number.as_f64().map(|number| (number, at))),
+            Value::String(text) => {
+                for sentence in sentences(text) {
+                    self.quotes.insert(joined(&sentence));
+                    for word in sentence.words {
+                        self.numbers
+                            .extend(number(&word.text).map(|(number, _)| (number, at)));
+                        self.word(word.text, at);
+                    }
                 }
             }
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, ground)),
-        Value::Object(members) => {
-            for (key, value) in members {
-                ground.words.push(key.to_lowercase());
-                collect(value, ground);
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item, at)),
+            Value::Object(members) => {
+                for (key, value) in members {
+                    self.word(key.to_lowercase(), at);
+                    self.collect(value, at);
+                }
             }
         }
     }

@@ -26,6 +26,22 @@ use crate::state::State;
 pub const SAFE_FAILURE: &str =
     "The answer was withheld: it claimed a result that no tool call of this session shows.";
 
+/// How many bytes of an answer are examined. What goes beyond is withheld.
+const MOST_EXAMINED: usize = 64 * 1024;
+
+/// What stands in place of the rest of an answer that is too long to be examined.
+const REST_WITHHELD: &str = "\n\n(The rest was withheld: the answer is too long to be checked.)";
+
+/// As much of an answer as is examined, cut where a line or a word ends if there is such a place.
+fn examined(text: &str) -> &str {
+    if text.len() <= MOST_EXAMINED {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(MOST_EXAMINED)];
+    let end = head.rfind('\n').or_else(|| head.rfind(' ')).unwrap_or(head.len());
+    &head[..end]
+}
+
 /// Whether the model offers an answer or code ends the execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Conclusion {
@@ -124,9 +140,12 @@ impl Gate {
             return AnswerDecision::Block(self.note_refusal(session, execution, refusal, now));
         }
         let tools = self.catalogue.tools().map(|tool| tool.definition().name.as_str());
-        let claims = phantom::claims(text, tools);
         let known: Vec<_> = session.context.resources(now).collect();
-        let grounded = grounding::ground(text, &claims, evidence, &session.writes, &known);
+        let names = grounding::Names::of(&known);
+        let examined = examined(text);
+        let sentences = text::sentences(examined);
+        let claims = phantom::claims(examined, &sentences, tools, &|word| names.names(word));
+        let grounded = grounding::ground(&sentences, &claims, evidence, &session.writes, &names);
         let actions = session
             .writes
             .iter()
@@ -140,6 +159,7 @@ impl Gate {
         };
         let (text, spans) = match &replaced {
             Some(_) => (SAFE_FAILURE.to_owned(), Vec::new()),
+            None if examined.len() < text.len() => (format!("{examined}{REST_WITHHELD}"), grounded.spans),
             None => (text.to_owned(), grounded.spans),
         };
         let status = session.standing();

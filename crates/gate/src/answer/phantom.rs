@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::text::{Sentence, flattened, sentences};
+use super::text::{Parting, Sentence, flattened};
 
 /// What kind of claim it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -79,7 +79,12 @@ const STATES: &[&[&str]] = &[
     &["is", "now", "running"],
     &["is", "now", "stopped"],
     &["is", "now", "online"],
-    &["is", "up", "and", "running"],
+    &["up", "and", "running"],
+    &["is", "back", "up"],
+    &["is", "back", "online"],
+    &["is", "running", "again"],
+    &["is", "online", "again"],
+    &["is", "up", "again"],
     &["the", "logs", "show"],
     &["logs", "show", "that"],
     &["the", "logs", "indicate"],
@@ -164,6 +169,7 @@ const DONE: &[(&str, &[&str])] = &[
     ("executed", &[]),
     ("ran", &[]),
     ("performed", &[]),
+    ("checked", &[]),
     ("triggered", &[]),
     ("mounted", &["mount"]),
     ("unmounted", &["umount"]),
@@ -274,43 +280,252 @@ const BOUNDARIES: &[&str] = &[
     "successfully",
 ];
 
-/// What a claimed action was done to, as the sentence names it right behind the verb. None: it does not say.
-pub(crate) fn object_of(sentence: &Sentence, verb: &str) -> Option<String> {
-    let at = sentence.words.iter().position(|word| word.text == verb)?;
-    sentence.words[at + 1..]
-        .iter()
-        .map(|word| word.text.as_str())
-        .take_while(|word| !BOUNDARIES.contains(word))
-        .find(|word| !GENERIC.contains(word))
-        .map(str::to_owned)
-}
-
-/// Words that may stand between the subject and what was done.
+/// Words that may stand between the subject and what was done, next to every word that ends in "ly".
 const FILLERS: &[&str] = &[
-    "have",
-    "just",
-    "then",
-    "now",
-    "also",
-    "successfully",
-    "already",
-    "gracefully",
-    "safely",
-    "manually",
-    "and",
-    "gone",
-    "ahead",
+    "have", "had", "just", "then", "now", "also", "already", "and", "gone", "went", "ahead", "first",
+    "since", "even", "indeed", "again",
 ];
 
 /// Words that say that it was not done, or not yet.
 const DENIALS: &[&str] = &[
-    "not", "never", "no", "cannot", "can't", "couldn't", "didn't", "haven't", "hasn't", "wasn't", "weren't",
-    "isn't", "won't", "unable", "without", "if", "unless", "until", "once", "should", "would", "could", "be",
-    "whether",
+    "not", "never", "no", "none", "nothing", "neither", "nobody", "cannot", "can't", "couldn't", "didn't",
+    "haven't", "hasn't", "wasn't", "weren't", "isn't", "aren't", "won't", "unable", "without", "if",
+    "unless", "until", "once", "should", "would", "could", "will", "may", "might", "can", "must", "be",
+    "being", "whether", "ensure", "sure", "refused", "denied", "blocked", "failed", "when", "whenever",
+    "before",
 ];
 
+/// Words behind a verb that say that there is nothing it was done to.
+const NOTHINGS: &[&str] = &["nothing", "no", "none", "neither", "nobody", "zero", "0"];
+
+/// Verbs that also have everyday meanings: they claim something only with an object that infrastructure has.
+const EVERYDAY: &[&str] = &[
+    "added",
+    "moved",
+    "changed",
+    "applied",
+    "cleared",
+    "created",
+    "extended",
+    "fixed",
+    "modified",
+    "resolved",
+    "saved",
+    "triggered",
+    "updated",
+    "wrote",
+    "written",
+    "started",
+    "stopped",
+];
+
+/// Verbs that a reading backs as well as a write does.
+pub(crate) const RUNNING: &[&str] = &["ran", "executed", "performed", "checked"];
+
+/// What changes something, where it is what was run or performed.
+const CHANGES: &[&str] = &[
+    "restart",
+    "reboot",
+    "reload",
+    "stop",
+    "shutdown",
+    "kill",
+    "delete",
+    "rm",
+    "remove",
+    "destroy",
+    "prune",
+    "purge",
+    "update",
+    "upgrade",
+    "install",
+    "uninstall",
+    "mkdir",
+    "resize",
+    "scale",
+    "migrate",
+    "rollback",
+    "restore",
+    "enable",
+    "disable",
+    "drain",
+    "cordon",
+];
+
+/// Verbs that claim a change even where nobody is said to have done it: "jellyfin is restarted".
+const STRONG: &[&str] = &[
+    "restarted",
+    "rebooted",
+    "reloaded",
+    "stopped",
+    "started",
+    "killed",
+    "terminated",
+    "deleted",
+    "removed",
+    "destroyed",
+    "pruned",
+    "purged",
+    "upgraded",
+    "updated",
+    "uninstalled",
+    "migrated",
+    "resized",
+    "restored",
+];
+
+/// Things that infrastructure has, next to those in [`GENERIC`].
+const THINGS: &[&str] = &[
+    "dns",
+    "firewall",
+    "rule",
+    "rules",
+    "setting",
+    "settings",
+    "port",
+    "password",
+    "user",
+    "permissions",
+    "record",
+    "volume",
+    "disk",
+    "network",
+    "route",
+    "cron",
+    "job",
+    "schedule",
+    "database",
+    "table",
+    "image",
+    "images",
+    "tag",
+    "label",
+    "variable",
+    "backup",
+    "backups",
+    "snapshot",
+    "snapshots",
+    "key",
+    "certificate",
+    "secret",
+    "token",
+    "entry",
+    "line",
+    "files",
+    "configs",
+    "pods",
+    "nodes",
+    "vms",
+    "disks",
+    "cache",
+    "logs",
+    "directory",
+    "folder",
+    "package",
+    "packages",
+    "limit",
+    "quota",
+    "memory",
+    "replicas",
+    "issue",
+    "problem",
+];
+
+/// Words of [`GENERIC`] that are no things.
+const POINTERS: &[&str] = &[
+    "the",
+    "a",
+    "an",
+    "that",
+    "this",
+    "these",
+    "your",
+    "its",
+    "all",
+    "both",
+    "successfully",
+];
+
+/// Words behind a leading participle that make it a heading: "Installed version 1.2".
+const HEADINGS: &[&str] = &[
+    "version",
+    "versions",
+    "date",
+    "time",
+    "size",
+    "packages",
+    "count",
+    "state",
+    "status",
+    "containers",
+    "services",
+    "units",
+    "files",
+    "nodes",
+    "guests",
+    "vms",
+    "pods",
+    "images",
+    "alerts",
+    "units",
+    "resources",
+];
+
+/// Actions as nouns, and what was done where they are complete.
+const NOUNS: &[(&str, &str)] = &[
+    ("restart", "restarted"),
+    ("reboot", "rebooted"),
+    ("reload", "reloaded"),
+    ("shutdown", "shutdown"),
+    ("upgrade", "upgraded"),
+    ("update", "updated"),
+    ("installation", "installed"),
+    ("install", "installed"),
+    ("deletion", "deleted"),
+    ("removal", "removed"),
+    ("cleanup", "cleaned"),
+    ("migration", "migrated"),
+    ("deployment", "deployed"),
+    ("restore", "restored"),
+    ("rollback", "restored"),
+    ("resize", "resized"),
+];
+
+/// Words that say that it is over and well.
+const COMPLETE: &[&str] = &[
+    "complete",
+    "completed",
+    "succeeded",
+    "successful",
+    "done",
+    "finished",
+    "successfully",
+];
+
+/// How far a look around a word goes, so that looking costs the same everywhere.
+const REACH: usize = 16;
+
+/// A claim, and where it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) claim: Claim,
+    /// Which sentence; nothing for a claim about the whole answer.
+    pub(crate) sentence: Option<usize>,
+    /// For an action: what it was done to, as the sentence names it, from the most to the least telling.
+    pub(crate) objects: Vec<String>,
+    /// For an action: whether it is only told, and not claimed as the speaker's own.
+    pub(crate) told: bool,
+    /// For an action: whether success is part of the claim.
+    pub(crate) success: bool,
+}
+
 /// Finds every claim in an answer.
-pub(crate) fn claims<'a>(answer: &str, tools: impl Iterator<Item = &'a str>) -> Vec<Claim> {
+pub(crate) fn claims<'a>(
+    answer: &str,
+    sentences: &[Sentence],
+    tools: impl Iterator<Item = &'a str>,
+    is_resource: &dyn Fn(&str) -> bool,
+) -> Vec<Found> {
     let mut found = Vec::new();
     let flat = flattened(answer);
     let calls_tool = |name: &str| {
@@ -330,86 +545,422 @@ pub(crate) fn claims<'a>(answer: &str, tools: impl Iterator<Item = &'a str>) -> 
                 .find(|name| calls_tool(name))
                 .map(|name| format!("{name}("))
         });
-    if let Some(phrase) = fake {
-        found.push(Claim {
-            category: Category::FakeToolCall,
-            span: 0..answer.len(),
+    let plain = |category, span, phrase, sentence| Found {
+        claim: Claim {
+            category,
+            span,
             phrase,
             verb: None,
-        });
+        },
+        sentence,
+        objects: Vec::new(),
+        told: false,
+        success: false,
+    };
+    if let Some(phrase) = fake {
+        found.push(plain(Category::FakeToolCall, 0..answer.len(), phrase, None));
     }
-    for sentence in sentences(answer) {
+    for (index, sentence) in sentences.iter().enumerate() {
         let phrases = [(Category::Metric, METRICS), (Category::State, STATES)];
         for (category, table) in phrases {
             if let Some(phrase) = table.iter().find(|phrase| sentence.find(phrase).is_some()) {
-                found.push(Claim {
-                    category,
-                    span: sentence.span.clone(),
-                    phrase: phrase.join(" "),
-                    verb: None,
-                });
+                let span = sentence.span.clone();
+                found.push(plain(category, span, phrase.join(" "), Some(index)));
             }
         }
-        found.extend(actions(&sentence));
+        let clauses = Clauses {
+            sentence,
+            is_resource,
+        };
+        found.extend((0..sentence.words.len()).filter_map(|at| {
+            let act = clauses.act(at)?;
+            Some(Found {
+                claim: Claim {
+                    category: Category::Action,
+                    span: sentence.span.clone(),
+                    phrase: format!("{} {}", act.trigger, act.verb),
+                    verb: Some(act.verb),
+                },
+                sentence: Some(index),
+                objects: act.objects,
+                told: act.told,
+                success: clauses.says_success(at),
+            })
+        }));
     }
     found
 }
 
-fn actions(sentence: &Sentence) -> impl Iterator<Item = Claim> + '_ {
-    sentence.words.iter().enumerate().filter_map(|(at, word)| {
-        let (verb, _) = *DONE.iter().find(|(verb, _)| *verb == word.text)?;
-        let trigger = claimed_by(sentence, at)?;
-        Some(Claim {
-            category: Category::Action,
-            span: sentence.span.clone(),
-            phrase: format!("{trigger} {verb}"),
-            verb: Some(verb),
+/// An action that a sentence says was done.
+struct Act {
+    verb: &'static str,
+    trigger: &'static str,
+    objects: Vec<String>,
+    told: bool,
+}
+
+struct Clauses<'a> {
+    sentence: &'a Sentence,
+    is_resource: &'a dyn Fn(&str) -> bool,
+}
+
+impl Clauses<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.sentence.words.get(at).map_or("", |word| word.text.as_str())
+    }
+
+    fn parted(&self, at: usize) -> Parting {
+        self.sentence
+            .words
+            .get(at)
+            .map_or(Parting::Strong, |word| word.parted)
+    }
+
+    /// Where the clause around `at` begins, as far as one looks.
+    fn clause_start(&self, at: usize) -> usize {
+        let mut start = at;
+        while start > at.saturating_sub(REACH) {
+            if self.parted(start) != Parting::Space
+                || matches!(self.word(start - 1), "and" | "but" | "so" | "because" | "then")
+            {
+                break;
+            }
+            start -= 1;
+        }
+        start
+    }
+
+    fn denied(&self, range: Range<usize>) -> bool {
+        range.into_iter().any(|at| DENIALS.contains(&self.word(at)))
+    }
+
+    fn says_success(&self, at: usize) -> bool {
+        (at.saturating_sub(4)..at + REACH)
+            .take_while(|&at| at < self.sentence.words.len())
+            .any(|at| matches!(self.word(at), "successfully" | "successful" | "succeeded"))
+    }
+
+    fn act(&self, at: usize) -> Option<Act> {
+        if let Some((verb, _)) = DONE.iter().find(|(verb, _)| *verb == self.word(at)) {
+            return self.participle(at, verb);
+        }
+        self.managed(at).or_else(|| self.noun(at))
+    }
+
+    /// "I was able to restart", "I managed to restart", "I did restart".
+    fn managed(&self, at: usize) -> Option<Act> {
+        let skip = |mut at: usize| {
+            while at > 0 && is_filler(self.word(at - 1)) {
+                at -= 1;
+            }
+            at.checked_sub(1)
+        };
+        let verb = done_of(self.word(at))?;
+        let before = skip(at)?;
+        let speaks = |at: usize| matches!(self.word(at), "i" | "we" | "i've" | "we've");
+        let claimed = match self.word(before) {
+            "did" => speaks(skip(before)?),
+            "to" => {
+                let by = skip(before)?;
+                match self.word(by) {
+                    "managed" | "proceeded" => speaks(skip(by)?),
+                    "able" => matches!(self.word(skip(by)?), "was" | "were" | "been"),
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        (claimed && !self.sentence.asks).then(|| Act {
+            verb,
+            trigger: "i managed to have",
+            objects: self.objects_behind(at),
+            told: false,
         })
+    }
+
+    /// "The restart of jellyfin is complete."
+    fn noun(&self, at: usize) -> Option<Act> {
+        let (_, verb) = NOUNS.iter().find(|(noun, _)| *noun == self.word(at))?;
+        if self.sentence.asks {
+            return None;
+        }
+        let end = (at + 1..(at + 9).min(self.sentence.words.len()))
+            .find(|&at| COMPLETE.contains(&self.word(at)))?;
+        // A second subject in between has its own verb.
+        if self.denied(self.clause_start(at)..end) || (at + 1..end).any(|at| self.word(at) == "to") {
+            return None;
+        }
+        let mut objects: Vec<String> = Vec::new();
+        if self.word(at + 1) == "of" {
+            objects = self.telling(at + 2..end);
+        }
+        if objects.is_empty() {
+            objects = self.telling(self.clause_start(at)..at);
+        }
+        Some(Act {
+            verb,
+            trigger: "complete:",
+            objects,
+            told: true,
+        })
+    }
+
+    fn participle(&self, at: usize, verb: &'static str) -> Option<Act> {
+        let next = self.word(at + 1);
+        if NOTHINGS.contains(&next) || (next == "and" && NOTHINGS.contains(&self.word(at + 2))) {
+            return None;
+        }
+        let act = |trigger, objects, told| {
+            Some(Act {
+                verb,
+                trigger,
+                objects,
+                told,
+            })
+        };
+        if let Some(trigger) = self.speaker(at) {
+            // "I started by reading", "I resolved jellyfin to lxc:delly:105".
+            let figure = match verb {
+                "started" | "stopped" => matches!(next, "by" | "with" | "from" | "at" | "to"),
+                "resolved" => (at + 1..at + 6).any(|at| self.word(at) == "to"),
+                _ => false,
+            };
+            if figure || (EVERYDAY.contains(&verb) && !self.has_thing_behind(at)) {
+                return None;
+            }
+            return act(trigger, self.objects_behind(at), false);
+        }
+        let leads = at == 0 || self.parted(at) == Parting::Strong;
+        if leads {
+            return self
+                .leads_with_object(at)
+                .then(|| act("(leading)", self.objects_behind(at), false))?;
+        }
+        if self.sentence.asks {
+            return None;
+        }
+        let start = self.clause_start(at);
+        let mut back = at;
+        let (mut now, mut well) = (false, false);
+        while back > start && (is_filler(self.word(back - 1)) || self.word(back - 1) == "been") {
+            back -= 1;
+            now |= self.word(back) == "now" || self.word(back) == "been";
+            well |= self.word(back) == "successfully";
+        }
+        well |= (at + 1..at + 4).any(|at| self.word(at) == "successfully");
+        if back == start && well {
+            return (!self.denied(start.saturating_sub(4)..at))
+                .then(|| act("successfully", self.objects_behind(at), false))?;
+        }
+        if back == start || self.denied(start..at) {
+            return None;
+        }
+        let subject = self.telling(start..back - 1);
+        match self.word(back - 1) {
+            "is" | "are" | "was" | "were" | "has" | "it's" | "got" | "gets" => {
+                let habit = matches!(
+                    next,
+                    "by" | "when" | "if" | "whenever" | "every" | "each" | "automatically" | "on" | "at"
+                );
+                if now || well {
+                    act(if now { "has been" } else { "successfully" }, subject, true)
+                } else {
+                    (STRONG.contains(&verb) && !habit).then(|| act("was", subject, true))?
+                }
+            }
+            // Somebody or something did it, or it did so by itself.
+            _ => {
+                let bare = at + 1 >= self.sentence.words.len() || self.parted(at + 1) != Parting::Space;
+                let subject = self.telling(start..back);
+                let thing = (self.is_resource)(self.word(back - 1)) || is_thing(self.word(back - 1));
+                if well {
+                    act("successfully", subject, true)
+                } else {
+                    (bare && thing && STRONG.contains(&verb)).then(|| act("was", subject, true))?
+                }
+            }
+        }
+    }
+
+    /// Whether the speaker is said to have done what stands at `at`. Denials count only in between.
+    fn speaker(&self, at: usize) -> Option<&'static str> {
+        let mut back = at;
+        while back > at.saturating_sub(REACH) {
+            back -= 1;
+            let word = self.word(back);
+            let trigger = match word {
+                "i" | "we" => "i",
+                "i've" | "we've" => "i've",
+                other if is_filler(other) || DONE.iter().any(|(done, _)| *done == other) => {
+                    if other == "and" && self.shares_subject(back) {
+                        return Some("i");
+                    }
+                    continue;
+                }
+                _ => return None,
+            };
+            let perfect = trigger == "i've" || (back + 1..at).any(|at| self.word(at) == "have");
+            let supposed = back > 0
+                && self.parted(back) == Parting::Space
+                && match self.word(back - 1) {
+                    "if" | "unless" | "until" | "whether" | "should" | "could" | "would" | "had" => true,
+                    "once" | "after" | "when" => perfect,
+                    _ => false,
+                };
+            return (!supposed).then_some(trigger);
+        }
+        None
+    }
+
+    /// "I checked the logs and restarted it": whether the verb behind the "and" at `at` has the speaker as its
+    /// subject.
+    fn shares_subject(&self, at: usize) -> bool {
+        let mut back = at;
+        while back > at.saturating_sub(REACH) {
+            back -= 1;
+            let word = self.word(back);
+            if matches!(word, "i" | "we" | "i've" | "we've") {
+                return true;
+            }
+            if DENIALS.contains(&word)
+                || matches!(
+                    word,
+                    "that" | "which" | "it" | "was" | "is" | "has" | "to" | "see" | "saw"
+                )
+            {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// "Restarted jellyfin." reports; "Stopped containers: 3" counts.
+    fn leads_with_object(&self, at: usize) -> bool {
+        let next = self.word(at + 1);
+        !next.is_empty()
+            && !BOUNDARIES.contains(&next)
+            && !HEADINGS.contains(&next)
+            && !next.starts_with(|c: char| c.is_ascii_digit())
+            && !matches!(next, "is" | "are" | "was" | "were" | "has" | "or")
+            && (!EVERYDAY.contains(&self.word(at))
+                || self.has_thing_behind(at)
+                || STRONG.contains(&self.word(at)))
+    }
+
+    fn behind(&self, at: usize) -> impl Iterator<Item = &str> {
+        (at + 1..(at + 1 + REACH).min(self.sentence.words.len()))
+            .map(|at| self.word(at))
+            .take_while(|word| !BOUNDARIES.contains(word))
+    }
+
+    fn has_thing_behind(&self, at: usize) -> bool {
+        self.behind(at)
+            .any(|word| (self.is_resource)(word) || is_thing(word) || looks_named(word))
+            || (STRONG.contains(&self.word(at))
+                && self
+                    .behind(at)
+                    .next()
+                    .is_some_and(|word| !POINTERS.contains(&word)))
+    }
+
+    /// What stands right behind the verb and is no generic word; and the resources that an "and" joins to it.
+    fn objects_behind(&self, at: usize) -> Vec<String> {
+        let mut objects = Vec::new();
+        let end = (at + 1 + REACH).min(self.sentence.words.len());
+        for at in at + 1..end {
+            let word = self.word(at);
+            if (self.is_resource)(word) {
+                objects.push(word.to_owned());
+            } else if word != "and"
+                && (BOUNDARIES.contains(&word) || DONE.iter().any(|(done, _)| *done == word))
+            {
+                break;
+            } else if objects.is_empty() && word != "and" && !GENERIC.contains(&word) {
+                objects.push(word.to_owned());
+            }
+        }
+        objects
+    }
+
+    /// The words of a subject that say what it is: resources, or else the last that is no generic word.
+    fn telling(&self, range: Range<usize>) -> Vec<String> {
+        let words = || range.clone().map(|at| self.word(at));
+        let resources: Vec<String> = words()
+            .filter(|word| (self.is_resource)(word))
+            .map(str::to_owned)
+            .collect();
+        if !resources.is_empty() {
+            return resources;
+        }
+        words()
+            .rfind(|word| {
+                !GENERIC.contains(word)
+                    && !BOUNDARIES.contains(word)
+                    && !is_filler(word)
+                    && !matches!(*word, "is" | "was" | "has" | "of")
+            })
+            .map(str::to_owned)
+            .into_iter()
+            .collect()
+    }
+}
+
+/// Whether what a sentence says was run or performed changes something: the word that says so.
+pub(crate) fn change_in(sentence: &Sentence, verb: &str) -> Option<&'static str> {
+    let mut ran = false;
+    sentence.words.iter().find_map(|word| {
+        let word = word.text.as_str();
+        ran = word == verb || (ran && !BOUNDARIES.contains(&word));
+        CHANGES.iter().find(|change| ran && **change == word).copied()
     })
 }
 
-/// Who is said to have done what stands at `at`: the speaker, or success itself.
-fn claimed_by(sentence: &Sentence, at: usize) -> Option<&'static str> {
-    let word = |at: usize| sentence.words[at].text.as_str();
-    if (at.saturating_sub(6)..at).any(|at| DENIALS.contains(&word(at))) {
-        return None;
-    }
-    if at == 0 {
-        // "Restarted the container." reports; "Stopped containers: 3" counts.
-        return sentence
-            .words
-            .get(1)
-            .is_some_and(|next| matches!(next.text.as_str(), "the" | "it" | "your" | "all" | "both"))
-            .then_some("(leading)");
-    }
-    let mut back = at;
-    while back > 0 {
-        back -= 1;
-        match word(back) {
-            "i" | "we" => return Some("i"),
-            "i've" | "we've" => return Some("i've"),
-            "successfully" => return Some("successfully"),
-            "been" if back > 0 && matches!(word(back - 1), "has" | "have" | "it's") => {
-                return Some("has been");
-            }
-            "now" if back > 0 && matches!(word(back - 1), "is" | "are" | "was") => return Some("is now"),
-            "was" | "were" if back + 1 == at => return None,
-            // A second verb of the same subject: "I stopped and restarted it".
-            other if FILLERS.contains(&other) || DONE.iter().any(|(done, _)| *done == other) => {}
-            _ => return None,
-        }
-    }
-    None
+fn is_filler(word: &str) -> bool {
+    FILLERS.contains(&word) || (word.len() > 3 && word.ends_with("ly"))
+}
+
+fn is_thing(word: &str) -> bool {
+    THINGS.contains(&word) || (GENERIC.contains(&word) && !POINTERS.contains(&word))
+}
+
+/// A path, an id, a file name or a host name.
+fn looks_named(word: &str) -> bool {
+    word.contains(['/', ':', '_'])
+        || word
+            .trim_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .contains(['.', '-'])
+}
+
+/// What was done, from the plain form of the verb: "restart", "delete", "stop".
+fn done_of(word: &str) -> Option<&'static str> {
+    let irregular = match word {
+        "run" => "ran",
+        "write" => "wrote",
+        "apply" => "applied",
+        _ => "",
+    };
+    DONE.iter().map(|(done, _)| *done).find(|done| {
+        *done == irregular
+            || done.strip_suffix("ed").is_some_and(|stem| {
+                stem == word || word.strip_suffix('e') == Some(stem) || {
+                    let mut chars = stem.chars();
+                    let last = chars.next_back();
+                    chars.as_str() == word && word.ends_with(|c| Some(c) == last)
+                }
+            })
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::sentences;
     use super::*;
 
     fn categories(answer: &str) -> Vec<Category> {
-        claims(answer, ["infra_query", "infra_read"].into_iter())
+        let tools = ["infra_query", "infra_read"].into_iter();
+        claims(answer, &sentences(answer), tools, &|word| word == "jellyfin")
             .into_iter()
-            .map(|claim| claim.category)
+            .map(|found| found.claim.category)
             .collect()
     }
 

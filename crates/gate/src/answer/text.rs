@@ -240,9 +240,8 @@ pub(crate) fn visible_lines(text: &str) -> String {
 
 fn show(shown: &mut String, c: char) {
     match c {
-        ' ' | '\'' | '"' | '\\' => shown.push(c),
-        // What joins or follows another character is part of it, and Debug would write it out: it does no harm.
-        '\u{300}'..='\u{36f}' | '\u{fe0f}' => shown.push(c),
+        // Accents belong to the letter before them: Debug would write them out, but they do no harm.
+        ' ' | '\'' | '"' | '\\' | '\u{300}'..='\u{36f}' | '\u{fe0f}' => shown.push(c),
         blank if blank.is_whitespace() => shown.extend(blank.escape_default()),
         // Debug writes out exactly what does not print.
         other => shown.extend(other.escape_debug()),

@@ -140,3 +140,248 @@ fn what_people_read_holds_nothing_that_a_screen_acts_on() {
         assert!(!text.contains(['\u{1b}', '\r', '\u{202e}']), "{what}: {text:?}");
     }
 }
+
+fn read_only() -> (Stage, interlock_protocol::Evidence) {
+    let mut stage = Stage::discovered();
+    let evidence = stage.evidence(
+        Some(id("lxc:delly:105")),
+        guest(RunState::Running, stage.now),
+        json!({"stdout": "up 3 days\nJan 28 11:02 systemd: Restarted jellyfin.service successfully\n42 errors"}),
+    );
+    (stage, evidence)
+}
+
+fn withheld(stage: &mut Stage, text: &str, evidence: &[&interlock_protocol::Evidence]) -> bool {
+    let AnswerDecision::Release(answer) = stage.answer(text, evidence) else {
+        panic!("blocked")
+    };
+    answer.replaced.is_some()
+}
+
+#[test]
+fn honest_words_about_reading_pass_where_something_was_read() {
+    for text in [
+        "I ran uptime on jellyfin: it is up for 3 days.",
+        "I executed `uptime`.",
+        "I performed a check of the logs.",
+        "I checked the logs.",
+        "I changed nothing.",
+        "I restarted nothing and deleted nothing.",
+        "I've made no changes, I stopped no container.",
+        "I resolved jellyfin to lxc:delly:105.",
+        "I started by reading the logs.",
+        "We started with the logs.",
+        "I've added the numbers up: 42 errors",
+        "I moved on to the next question.",
+        "```\nJan 28 11:02 systemd: Restarted jellyfin.service successfully\n```",
+        "The operator restarted jellyfin yesterday according to the logs",
+    ] {
+        let (mut stage, evidence) = read_only();
+        assert!(!withheld(&mut stage, text, &[&evidence]), "{text}");
+    }
+    for text in [
+        "I ran `systemctl restart jellyfin`.",
+        "I ran uptime and then I ran rm /data",
+        "I performed a restart of jellyfin.",
+        "I checked the logs and restarted jellyfin.",
+        "I changed the config file.",
+        "I moved /etc/fstab away.",
+        "```\nI restarted jellyfin\n```",
+        "I restarted jellyfin.service successfully",
+    ] {
+        let (mut stage, evidence) = read_only();
+        assert!(withheld(&mut stage, text, &[&evidence]), "{text}");
+    }
+}
+
+#[test]
+fn a_plain_claim_is_caught_where_nothing_happened_however_it_is_put() {
+    for text in [
+        "I went ahead and restarted jellyfin.",
+        "Restarted jellyfin.",
+        "✅ Restarted jellyfin",
+        "- Restarted jellyfin",
+        "1. Restarted jellyfin",
+        "Done: restarted jellyfin",
+        "I quickly restarted jellyfin.",
+        "The container was restarted successfully.",
+        "jellyfin restarted successfully.",
+        "jellyfin has now been restarted",
+        "jellyfin is restarted",
+        "jellyfin was restarted",
+        "There were no errors and I restarted jellyfin.",
+        "There were no errors and jellyfin was restarted.",
+        "If it matters: I restarted jellyfin.",
+        "After I restarted jellyfin, it worked.",
+        "I was able to restart jellyfin",
+        "I managed to stop jellyfin",
+        "I did delete the file",
+        "The restart of jellyfin is complete",
+        "Service restart completed.",
+        "Done: jellyfin is back up and running",
+        "The operator restarted jellyfin yesterday according to the logs",
+        "I ran uptime on jellyfin.",
+        "```\nRestarted jellyfin.service\n```",
+    ] {
+        assert!(withheld(&mut Stage::new(), text, &[]), "{text}");
+    }
+}
+
+#[test]
+fn plans_advice_denials_and_questions_pass_where_nothing_happened() {
+    for text in [
+        "I recommend restarting jellyfin",
+        "You could restart jellyfin",
+        "If you approve, I will restart jellyfin",
+        "Restarting jellyfin would fix it",
+        "I did not restart jellyfin",
+        "I was not able to restart jellyfin",
+        "I wasn't able to restart jellyfin",
+        "I have not restarted jellyfin.",
+        "jellyfin was not restarted",
+        "jellyfin has not been restarted",
+        "No container was restarted.",
+        "The restart was refused",
+        "The restart of jellyfin was not completed.",
+        "Once the restart is complete, look at the logs.",
+        "Once jellyfin has been restarted, look at the logs.",
+        "Once I've restarted it, look at the logs.",
+        "jellyfin should be restarted.",
+        "Shall I restart jellyfin?",
+        "Was jellyfin restarted?",
+        "Has the restart completed?",
+        "Stopped containers: 3",
+        "I changed nothing.",
+    ] {
+        assert!(!withheld(&mut Stage::new(), text, &[]), "{text}");
+    }
+}
+
+/// Jellyfin after this write, which ended like this and was then seen like that.
+fn wrote(action: &str, outcome: Outcome, seen: RunState) -> Stage {
+    let mut stage = Stage::discovered();
+    let call = json!({"action": action, "target_resource_id": "lxc:delly:105"});
+    let permit = match stage.propose("infra_control", call) {
+        Decision::Allow(permit) => permit,
+        Decision::Hold(mut hold) => {
+            let by = user("anna");
+            let (token, mut record) = hold.open_for(by.clone(), [1; 32], stage.now);
+            let situation = stage.situation();
+            let mut approval = Approval {
+                by: &by,
+                token: &token,
+                record: &mut record,
+            };
+            let (world, session) = (&mut stage.world, &mut stage.session);
+            stage
+                .gate
+                .approve(world, session, &mut hold, &mut approval, situation)
+                .unwrap()
+        }
+        Decision::Block(refusal) => panic!("{refusal:?}"),
+    };
+    stage.run(permit, outcome);
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    stage.run_read(permit, guest(seen, stage.now), json!({}));
+    stage
+}
+
+#[test]
+fn a_verified_write_backs_the_state_it_brought_about_and_not_its_opposite() {
+    let cases = [
+        ("stop", RunState::Stopped, "jellyfin is currently stopped.", true),
+        ("stop", RunState::Stopped, "jellyfin is currently offline.", true),
+        ("stop", RunState::Stopped, "jellyfin is currently running.", false),
+        (
+            "restart",
+            RunState::Running,
+            "jellyfin is currently running.",
+            true,
+        ),
+        (
+            "restart",
+            RunState::Running,
+            "jellyfin is currently stopped.",
+            false,
+        ),
+    ];
+    for (action, seen, text, backed) in cases {
+        for evidence_before in [false, true] {
+            let mut stage = wrote(action, Outcome::Succeeded, seen);
+            let mut old = stage.evidence(
+                Some(id("lxc:delly:105")),
+                Vec::new(),
+                json!("running stopped offline"),
+            );
+            old.taken_at -= jiff::SignedDuration::from_secs(3600);
+            let evidence: &[_] = if evidence_before { &[&old] } else { &[] };
+            let AnswerDecision::Release(answer) = stage.answer(text, evidence) else {
+                panic!("blocked")
+            };
+            let marked =
+                answer.replaced.is_some() || answer.spans.iter().any(|span| span.kind == SpanKind::Claim);
+            assert_eq!(!marked, backed, "{action}: {text} ({evidence_before})");
+        }
+    }
+}
+
+#[test]
+fn a_claim_needs_a_receipt_of_success_for_each_resource_it_names() {
+    let cases = [
+        (Outcome::Succeeded, "I restarted jellyfin.", false),
+        (
+            Outcome::Succeeded,
+            "I went ahead and restarted jellyfin successfully.",
+            false,
+        ),
+        (Outcome::Succeeded, "The restart of jellyfin is complete.", false),
+        (Outcome::Succeeded, "jellyfin is back up and running.", false),
+        (Outcome::Succeeded, "I restarted sonarr.", true),
+        (Outcome::Succeeded, "I restarted homepage-docker.", true),
+        (
+            Outcome::Succeeded,
+            "I restarted jellyfin and homepage-docker.",
+            true,
+        ),
+        (
+            Outcome::Succeeded,
+            "I restarted jellyfin, and I restarted sonarr.",
+            true,
+        ),
+        (
+            Outcome::Succeeded,
+            "The restart of homepage-docker is complete.",
+            true,
+        ),
+        (Outcome::Succeeded, "homepage-docker was restarted.", true),
+        (Outcome::Failed, "I successfully restarted jellyfin.", true),
+        (Outcome::Failed, "jellyfin was restarted successfully.", true),
+    ];
+    for (outcome, text, expected) in cases {
+        let mut stage = wrote("restart", outcome, RunState::Running);
+        assert_eq!(withheld(&mut stage, text, &[]), expected, "{outcome}: {text}");
+    }
+}
+
+#[test]
+fn an_answer_too_long_to_be_checked_is_cut_and_costs_little() {
+    let mut stage = Stage::discovered();
+    let evidence = stage.evidence(None, Vec::new(), json!("running 42 jellyfin ".repeat(20_000)));
+    let long = format!(
+        "{}\nI restarted jellyfin.",
+        "jellyfin restarted 42 running ".repeat(40_000)
+    );
+    let begun = std::time::Instant::now();
+    let AnswerDecision::Release(answer) = stage.answer(&long, &[&evidence]) else {
+        panic!("blocked")
+    };
+    assert!(answer.text.len() < 70_000 && !answer.text.contains("I restarted"));
+    let mut stage = Stage::new();
+    let claims = "I restarted ".repeat(100_000);
+    assert!(withheld(&mut stage, &claims, &[]));
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+}
