@@ -128,6 +128,11 @@ const DEPENDS: &[&str] = &[
 /// who may also write.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
+        command: "sqlite3",
+        contains: "srv/app.db",
+        why: "a database that is not there is made, empty; one that is there is only read",
+    },
+    Exception {
         command: "",
         contains: "/__pycache__",
         why: "Python keeps what it compiled",
