@@ -42,15 +42,10 @@ impl Gate {
     ) -> Result<Permit, Box<Refusal>> {
         let now = situation.now;
         self.check_decidable(session, hold, now)?;
-        check_token(hold, approval, now)?;
-        if hold.four_eyes == FourEyes::On && hold.owner.as_ref() == Some(approval.by) {
-            return Err(refuse(
-                session,
-                hold,
-                ErrorCode::ActionNotAllowed,
-                "The owner of a session may not approve it.",
-            ));
+        if !self.broken(Sabotage::AnyTokenApproves) {
+            check_token(hold, approval, now)?;
         }
+        self.check_four_eyes(session, hold, approval.by)?;
         approval.record.used_at = Some(now);
         let call = ToolCall {
             id: hold.call.clone(),
@@ -159,6 +154,22 @@ impl Gate {
         hold.status = HoldStatus::Withdrawn { at: now };
         Self::close(session, hold, Fate::Failed);
         true
+    }
+
+    /// Where four eyes are wanted, neither the owner of the session nor whoever edited the plan approves it.
+    fn check_four_eyes(&self, session: &Session, hold: &Hold, by: &UserId) -> Result<(), Box<Refusal>> {
+        if hold.four_eyes == FourEyes::Off {
+            return Ok(());
+        }
+        let editor = hold.edited_from.as_ref().map(|edited| &edited.by);
+        let why = if hold.owner.as_ref() == Some(by) && !self.broken(Sabotage::OwnerApproves) {
+            "The owner of a session may not approve it."
+        } else if editor == Some(by) && !self.broken(Sabotage::EditorApproves) {
+            "Whoever edited a plan may not approve it."
+        } else {
+            return Ok(());
+        };
+        Err(refuse(session, hold, ErrorCode::ActionNotAllowed, why))
     }
 
     /// A hold can be decided once, in its time, in its session, for its plan.

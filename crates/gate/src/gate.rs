@@ -20,7 +20,7 @@ use crate::resolution::{Resolved, StrictResolution};
 use crate::routing;
 use crate::rule::Rule;
 use crate::rules;
-use crate::sabotage::Sabotage;
+use crate::sabotage::{Flaw, Sabotage};
 use crate::session::{OpenHold, Outstanding, Session};
 use crate::state::State;
 use crate::world::{World, Writer};
@@ -217,20 +217,19 @@ impl Gate {
             command: judged.as_ref().map(|judged| judged.command.clone()),
             timeout_seconds: tool.definition().timeout_seconds.get(),
         };
-        let say = if self.intact(Rule::Policy) {
-            governance::check(situation.governance, tool, &plan, &about)?
-        } else {
-            Say::Nothing
-        };
-        Self::check_kill_switch(world, kind, &about)?;
+        let say = governance::check(situation.governance, tool, &plan, &about, |rule| {
+            self.intact(rule)
+        })?;
+        self.check_kill_switch(world, kind, &about)?;
         let mut reasons: Vec<String> = Vec::new();
-        reasons.extend(judged.and_then(|judged| judged.hold).or(shows));
-        if tool.definition().requires_approval {
+        let by_command = judged.and_then(|judged| judged.hold).or(shows);
+        reasons.extend(by_command.filter(|_| !self.broken(Sabotage::SecretsNeedNobody)));
+        if tool.definition().requires_approval && !self.broken(Sabotage::ToolsNeedNobody) {
             reasons.push(format!("`{}` requires approval", plan.tool));
         }
         match say {
-            Say::Nothing => {}
-            Say::Approve(why) => reasons.push(why),
+            Say::Approve(why) if !self.broken(Sabotage::GovernanceNeedsNobody) => reasons.push(why),
+            Say::Nothing | Say::Approve(_) => {}
         }
         reasons.extend(self.check_level(session.options.level, &plan, &about)?);
         Self::check_open_hold(session, execution, &reasons, origin, &about, now)?;
@@ -301,7 +300,7 @@ impl Gate {
         let expires_at = now
             .saturating_add(self.options.permit_ttl)
             .unwrap_or(Timestamp::MAX);
-        Permit::issue(id, plan, plan_hash, expires_at, approved_by)
+        Permit::issue(id, plan, plan_hash, expires_at, approved_by, self.flaw())
     }
 
     pub(crate) fn hold(&self, session: &mut Session, assessed: Assessed, now: Timestamp) -> Hold {
@@ -385,6 +384,24 @@ impl Gate {
     /// Whether a rule is in force. Always, but in the tests that show what happens otherwise.
     pub(crate) fn intact(&self, rule: Rule) -> bool {
         !self.broken(Sabotage::Skip(rule))
+    }
+
+    /// What the tests broke on purpose, for a permit to carry.
+    #[cfg(test)]
+    const fn flaw(&self) -> Flaw {
+        Flaw {
+            sabotage: self.sabotage,
+        }
+    }
+
+    /// Nothing is broken on purpose outside the tests.
+    #[cfg(not(test))]
+    #[expect(
+        clippy::unused_self,
+        reason = "a broken gate of the tests answers differently"
+    )]
+    const fn flaw(&self) -> Flaw {
+        Flaw {}
     }
 
     /// Whether the tests broke this on purpose.

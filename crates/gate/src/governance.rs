@@ -153,6 +153,7 @@ pub(crate) fn check(
     tool: &Tool,
     plan: &Plan,
     about: &About,
+    intact: impl Fn(Rule) -> bool,
 ) -> Result<Say, Box<Refusal>> {
     let definition = tool.definition();
     let input = match governance {
@@ -160,7 +161,7 @@ pub(crate) fn check(
         Governance::Given(input) => input,
     };
     let refuse = |rule, code, message: String| Refusal::new(rule, code, about.clone(), message);
-    if !definition.modes.contains(&input.mode) {
+    if !definition.modes.contains(&input.mode) && intact(Rule::Mode) {
         return Err(refuse(
             Rule::Mode,
             ErrorCode::ActionNotAllowed,
@@ -176,7 +177,8 @@ pub(crate) fn check(
                 .collect::<Vec<_>>(),
         ));
     }
-    if input.mode == Mode::Lockdown && plan.kind == interlock_protocol::ToolKind::Write {
+    if input.mode == Mode::Lockdown && plan.kind == interlock_protocol::ToolKind::Write && intact(Rule::Mode)
+    {
         return Err(refuse(
             Rule::Mode,
             ErrorCode::ActionNotAllowed,
@@ -184,7 +186,7 @@ pub(crate) fn check(
         )
         .detail("mode", input.mode.as_str()));
     }
-    if input.forbidden_categories.contains(&definition.category) {
+    if input.forbidden_categories.contains(&definition.category) && intact(Rule::Category) {
         return Err(refuse(
             Rule::Category,
             ErrorCode::PolicyBlocked,
@@ -195,6 +197,7 @@ pub(crate) fn check(
     for rule in input.argument_rules.iter().filter(|rule| rule.tool == plan.tool) {
         if let Some(value) = plan.arguments.get(&rule.argument)
             && let Err(why) = rule.bound.admits(value)
+            && intact(Rule::ArgumentRule)
         {
             return Err(refuse(
                 Rule::ArgumentRule,
@@ -210,6 +213,7 @@ pub(crate) fn check(
     ];
     if let Some(limit) = limits.into_iter().flatten().min()
         && input.calls_in_last_hour >= limit
+        && intact(Rule::RateLimit)
     {
         return Err(refuse(
             Rule::RateLimit,
@@ -225,6 +229,7 @@ pub(crate) fn check(
     }
     if let Some(radius) = input.blast_radius
         && radius.affected > radius.most
+        && intact(Rule::BlastRadius)
     {
         return Err(refuse(
             Rule::BlastRadius,
@@ -237,7 +242,9 @@ pub(crate) fn check(
         .detail("affected", radius.affected)
         .detail("most", radius.most));
     }
-    if let Some(budget) = input.budgets.iter().find(|budget| budget.spent >= budget.limit) {
+    if let Some(budget) = input.budgets.iter().find(|budget| budget.spent >= budget.limit)
+        && intact(Rule::Budget)
+    {
         return Err(refuse(
             Rule::Budget,
             ErrorCode::PolicyBlocked,
@@ -259,9 +266,12 @@ pub(crate) fn check(
             .detail("policy", policy.map_or(Value::Null, Value::from))
     };
     let by_policy = match &input.policy {
-        PolicyVerdict::Forbid { policy } => return Err(denied(Some(policy))),
-        PolicyVerdict::DefaultDeny => return Err(denied(None)),
-        PolicyVerdict::NotConsulted | PolicyVerdict::Permit { .. } => None,
+        PolicyVerdict::Forbid { policy } if intact(Rule::Policy) => return Err(denied(Some(policy))),
+        PolicyVerdict::DefaultDeny if intact(Rule::Policy) => return Err(denied(None)),
+        PolicyVerdict::Forbid { .. }
+        | PolicyVerdict::DefaultDeny
+        | PolicyVerdict::NotConsulted
+        | PolicyVerdict::Permit { .. } => None,
         PolicyVerdict::PermitWithApproval { policy } => Some(format!("policy `{policy}` requires approval")),
     };
     let by_mode = match input.approval {
@@ -272,7 +282,7 @@ pub(crate) fn check(
 }
 
 impl Bound {
-    fn admits(&self, value: &Value) -> Result<(), String> {
+    pub(crate) fn admits(&self, value: &Value) -> Result<(), String> {
         let text = value.as_str();
         match self {
             Self::AllowedPaths(patterns) => match text {

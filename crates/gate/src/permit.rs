@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::plan::Plan;
 use crate::refusal::{About, Refusal};
 use crate::rule::Rule;
+use crate::sabotage::{Flaw, Sabotage};
 use crate::state::State;
 use crate::world::KillSwitch;
 
@@ -22,6 +23,7 @@ pub struct Permit {
     plan_hash: ContentHash,
     expires_at: Timestamp,
     approved_by: Option<UserId>,
+    flaw: Flaw,
 }
 
 impl Permit {
@@ -31,6 +33,7 @@ impl Permit {
         plan_hash: ContentHash,
         expires_at: Timestamp,
         approved_by: Option<UserId>,
+        flaw: Flaw,
     ) -> Self {
         Self {
             id,
@@ -38,6 +41,7 @@ impl Permit {
             plan_hash,
             expires_at,
             approved_by,
+            flaw,
         }
     }
 
@@ -77,7 +81,7 @@ impl Permit {
             ToolKind::Write => true,
             ToolKind::Resolve | ToolKind::Read => false,
         };
-        if write && kill_switch == KillSwitch::Engaged {
+        if write && kill_switch == KillSwitch::Engaged && !self.flaw.is(Sabotage::BeginIgnoresKillSwitch) {
             let refusal = Refusal::new(
                 Rule::KillSwitch,
                 ErrorCode::PolicyBlocked,
@@ -89,7 +93,7 @@ impl Permit {
                 refusal,
             }));
         }
-        if now > self.expires_at {
+        if now > self.expires_at && !self.flaw.is(Sabotage::Skip(Rule::PermitExpiry)) {
             let refusal = Refusal::new(
                 Rule::PermitExpiry,
                 ErrorCode::Timeout,
@@ -124,6 +128,7 @@ impl Permit {
             plan_hash: self.plan_hash,
             expires_at: self.expires_at,
             approved_by: self.approved_by.clone(),
+            flaw: self.flaw,
         }
     }
 

@@ -273,18 +273,20 @@ impl Gate {
 
     /// Before anyone is asked: writes are not stopped.
     pub(crate) fn check_kill_switch(
+        &self,
         world: &World,
         kind: ToolKind,
         about: &About,
     ) -> Result<(), Box<Refusal>> {
         match (kind, world.kill_switch) {
-            (ToolKind::Write, KillSwitch::Engaged) => Err(Refusal::new(
+            (ToolKind::Write, KillSwitch::Engaged) if self.intact(Rule::KillSwitch) => Err(Refusal::new(
                 Rule::KillSwitch,
                 ErrorCode::PolicyBlocked,
                 about.clone(),
                 "Writes are stopped by the kill switch.",
             )),
-            (ToolKind::Write, KillSwitch::Released) | (ToolKind::Resolve | ToolKind::Read, _) => Ok(()),
+            (ToolKind::Write, KillSwitch::Engaged | KillSwitch::Released)
+            | (ToolKind::Resolve | ToolKind::Read, _) => Ok(()),
         }
     }
 

@@ -19,6 +19,18 @@ pub(crate) enum Sabotage {
     FailedWriteNeedsNoReading,
     /// A reset forgets what was not looked at yet.
     ResetDropsVerification,
+    /// Any token approves any hold.
+    AnyTokenApproves,
+    /// The owner of a session approves where someone else must.
+    OwnerApproves,
+    /// Whoever edited a plan approves it where someone else must.
+    EditorApproves,
+    /// Commands that print secrets or reach unlisted hosts wait for nobody.
+    SecretsNeedNobody,
+    /// Tools that require approval wait for nobody.
+    ToolsNeedNobody,
+    /// What governance wants approved waits for nobody.
+    GovernanceNeedsNobody,
     /// A permit does not look at the kill switch again.
     BeginIgnoresKillSwitch,
     /// Finding many resources counts as asking for each.
@@ -39,4 +51,29 @@ pub(crate) enum Sabotage {
     AnyTimeIsConclusion,
     /// Phantom detection is off.
     PhantomsPass,
+}
+
+/// What is broken on purpose in something that the gate hands out. Holds nothing outside the tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Flaw {
+    #[cfg(test)]
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+impl Flaw {
+    /// Whether the tests broke this on purpose.
+    #[cfg(test)]
+    pub(crate) fn is(self, sabotage: Sabotage) -> bool {
+        self.sabotage == Some(sabotage)
+    }
+
+    /// Nothing is broken on purpose outside the tests.
+    #[cfg(not(test))]
+    #[expect(
+        clippy::unused_self,
+        reason = "a broken permit of the tests answers differently"
+    )]
+    pub(crate) const fn is(self, _sabotage: Sabotage) -> bool {
+        false
+    }
 }

@@ -51,6 +51,7 @@ pub(crate) struct Run {
     pub(crate) kind: ToolKind,
     pub(crate) resource: Option<ResourceId>,
     pub(crate) issued_at: u64,
+    pub(crate) since: Timestamp,
     pub(crate) begun: bool,
 }
 
@@ -75,6 +76,8 @@ pub(crate) enum Occurrence<'a> {
         governance: Governance<'a>,
         approved: Option<&'a Hold>,
     },
+    /// A hold was approved with a token that was not made for it.
+    WrongTokenTaken,
     /// A call was held.
     Held { actor: &'a Actor, hold: &'a Hold },
     /// A proposal was refused.
@@ -177,6 +180,7 @@ impl Ledger {
                     kind: permit.kind(),
                     resource: permit.plan().resource().cloned(),
                     issued_at: self.clock,
+                    since: now,
                     begun: false,
                 };
                 self.under_way.insert(permit.id().clone(), run);
@@ -233,7 +237,7 @@ impl Ledger {
             Occurrence::Held { actor, .. } => {
                 self.last.remove(*actor);
             }
-            Occurrence::Refused { .. } | Occurrence::Answered { .. } => {}
+            Occurrence::WrongTokenTaken | Occurrence::Refused { .. } | Occurrence::Answered { .. } => {}
         }
     }
 

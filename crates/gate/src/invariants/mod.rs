@@ -6,15 +6,17 @@
 
 mod ledger;
 
-use interlock_protocol::{ControlLevel, PermitId, RiskLevel, ToolKind, Verification};
+use interlock_protocol::{ControlLevel, Mode, PermitId, RiskLevel, ToolKind, Verification};
 
 pub(crate) use ledger::{Actor, Ledger, Occurrence, View};
 
 use crate::catalogue::Placement;
-use crate::governance::{Governance, PolicyVerdict};
+use crate::governance::{ApprovalNeed, Governance, GovernanceInput, PolicyVerdict};
 use crate::hold::HoldStatus;
+use crate::permit::Permit;
 use crate::repetition::Fate;
 use crate::rule::Rule;
+use crate::session::FourEyes;
 use crate::state::State;
 use crate::verification::VerificationEnd;
 use crate::world::KillSwitch;
@@ -118,8 +120,63 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "governance_is_kept",
-        says: "nothing is permitted that a policy denies",
+        says: "nothing is permitted that a policy denies, and nothing unseen that governance wants approved",
         holds: governance_is_kept,
+    },
+    Invariant {
+        name: "modes_are_kept",
+        says: "nothing is permitted outside the modes of its tool, and no write in `lockdown`",
+        holds: modes_are_kept,
+    },
+    Invariant {
+        name: "categories_are_kept",
+        says: "nothing of a forbidden category is permitted",
+        holds: categories_are_kept,
+    },
+    Invariant {
+        name: "argument_rules_are_kept",
+        says: "no argument outside its bound is permitted",
+        holds: argument_rules_are_kept,
+    },
+    Invariant {
+        name: "rates_are_kept",
+        says: "no tool is permitted more often than it may run",
+        holds: rates_are_kept,
+    },
+    Invariant {
+        name: "blast_radius_is_kept",
+        says: "nothing is permitted that touches more than it may",
+        holds: blast_radius_is_kept,
+    },
+    Invariant {
+        name: "budgets_are_kept",
+        says: "nothing is permitted whose budget is spent",
+        holds: budgets_are_kept,
+    },
+    Invariant {
+        name: "permits_go_stale",
+        says: "no permit begins after its time",
+        holds: permits_go_stale,
+    },
+    Invariant {
+        name: "only_its_token_approves",
+        says: "no hold is approved with another token, or with someone else's, a used or an old one",
+        holds: only_its_token_approves,
+    },
+    Invariant {
+        name: "four_eyes",
+        says: "where four eyes are wanted, neither the owner nor the editor of a plan approves it",
+        holds: four_eyes,
+    },
+    Invariant {
+        name: "secrets_need_a_human",
+        says: "no command that prints secrets or reaches unlisted hosts is permitted that no human approved",
+        holds: secrets_need_a_human,
+    },
+    Invariant {
+        name: "tools_that_need_a_human",
+        says: "no tool that requires approval is permitted without one",
+        holds: tools_that_need_a_human,
     },
     Invariant {
         name: "no_repetition",
@@ -391,19 +448,136 @@ fn the_level_is_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> b
     }
 }
 
-fn governance_is_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+/// What governance said about a call that was permitted.
+const fn governed<'a>(happened: &Occurrence<'a>) -> Option<(&'a GovernanceInput, &'a Permit, bool)> {
     match happened {
         Occurrence::Permitted {
             governance: Governance::Given(input),
+            permit,
             approved,
             ..
-        } => match &input.policy {
+        } => Some((input, permit, approved.is_some())),
+        _ => None,
+    }
+}
+
+fn governance_is_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, _, approved)| {
+        let by_policy = match &input.policy {
             PolicyVerdict::Forbid { .. } | PolicyVerdict::DefaultDeny => false,
-            PolicyVerdict::PermitWithApproval { .. } => approved.is_some(),
+            PolicyVerdict::PermitWithApproval { .. } => approved,
             PolicyVerdict::NotConsulted | PolicyVerdict::Permit { .. } => true,
-        },
+        };
+        by_policy && (approved || input.approval == ApprovalNeed::NotRequired)
+    })
+}
+
+fn modes_are_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, permit, _)| {
+        let plan = permit.plan();
+        let tool = view.gate.catalogue().get(plan.tool.as_str());
+        tool.is_some_and(|tool| tool.definition().modes.contains(&input.mode))
+            && (input.mode != Mode::Lockdown || plan.kind != ToolKind::Write)
+    })
+}
+
+fn categories_are_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, permit, _)| {
+        let tool = view.gate.catalogue().get(permit.plan().tool.as_str());
+        tool.is_some_and(|tool| !input.forbidden_categories.contains(&tool.definition().category))
+    })
+}
+
+fn argument_rules_are_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, permit, _)| {
+        let plan = permit.plan();
+        let rules = input.argument_rules.iter().filter(|rule| rule.tool == plan.tool);
+        rules
+            .filter_map(|rule| Some((rule, plan.arguments.get(&rule.argument)?)))
+            .all(|(rule, value)| rule.bound.admits(value).is_ok())
+    })
+}
+
+fn rates_are_kept(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, permit, _)| {
+        let tool = view.gate.catalogue().get(permit.plan().tool.as_str());
+        let own = tool.and_then(|tool| tool.definition().rate_limit_per_hour);
+        let within = |limit: u32| input.calls_in_last_hour < limit;
+        own.is_none_or(|limit| within(limit.get())) && input.rate_limit_per_hour.is_none_or(within)
+    })
+}
+
+fn blast_radius_is_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    governed(happened).is_none_or(|(input, ..)| {
+        input
+            .blast_radius
+            .is_none_or(|radius| radius.affected <= radius.most)
+    })
+}
+
+fn budgets_are_kept(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    governed(happened)
+        .is_none_or(|(input, ..)| input.budgets.iter().all(|budget| budget.spent < budget.limit))
+}
+
+fn permits_go_stale(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    match happened {
+        Occurrence::Begun { permit } => ledger
+            .under_way
+            .get(*permit)
+            .is_some_and(|run| view.now.duration_since(run.since) <= view.gate.options.permit_ttl),
         _ => true,
     }
+}
+
+const fn only_its_token_approves(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    !matches!(happened, Occurrence::WrongTokenTaken)
+}
+
+fn four_eyes(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        actor,
+        permit,
+        approved: Some(hold),
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    let options = view.sessions[actor.0].options();
+    let editor = hold.edited_from.as_ref().map(|edited| &edited.by);
+    let by = permit.approved_by();
+    options.four_eyes == FourEyes::Off || (by.is_some() && by != options.owner.as_ref() && by != editor)
+}
+
+fn secrets_need_a_human(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        permit,
+        approved: None,
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    permit.plan().command.as_deref().is_none_or(|command| {
+        let verdict = (view.gate.analyse)(command);
+        let listed = |host: &String| view.gate.options.egress.contains(host);
+        let reaches = verdict.network && (verdict.hosts.is_empty() || !verdict.hosts.iter().all(listed));
+        !verdict.sensitive && !reaches
+    })
+}
+
+fn tools_that_need_a_human(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        permit,
+        approved: None,
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    let tool = view.gate.catalogue().get(permit.plan().tool.as_str());
+    tool.is_some_and(|tool| !tool.definition().requires_approval)
 }
 
 fn no_repetition(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::json;
 
-use super::model::{Call, Ending, Model, Seen, Stage};
+use super::model::{Call, Ending, Model, Seen, Stage, WrongToken};
 use crate::answer::Conclusion;
 use crate::catalogue::Catalogue;
 use crate::context::{ContextLimits, Keep, ResolvedResource};
@@ -392,7 +392,7 @@ impl SmallWorld {
             Step::End(at, ending) => model.end(at, ending),
             Step::Lose(at) => model.lose(at),
             Step::Approve(at) => model.approve(at, Governance::Absent),
-            Step::ApproveWrongly(at) => model.approve_wrongly(at),
+            Step::ApproveWrongly(at) => model.approve_wrongly(at, WrongToken::Guessed),
             Step::Deny(at) => model.deny(at),
             Step::Edit(at, call) => model.edit(at, &self.calls[call]),
             Step::ExpireHolds => model.expire_holds(),

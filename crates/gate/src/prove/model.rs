@@ -1,8 +1,8 @@
 //! Sessions, permits in flight and open holds around the real gate; every step is a call that an engine would make.
 
 use interlock_protocol::{
-    Arguments, CallId, ContentHash, Evidence, EvidenceId, ExecutionId, Expectation, Observation, Outcome,
-    ResourceId, RunState, ToolCall, ToolKind, ToolName, UserId,
+    Arguments, CallId, ContentHash, Evidence, EvidenceId, ExecutionId, Expectation, HoldId, Observation,
+    Outcome, ResourceId, RunState, ToolCall, ToolKind, ToolName, UserId,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -78,6 +78,28 @@ pub(crate) enum Ending {
     Failed,
     /// Its time ran out.
     TimedOut,
+}
+
+/// What is wrong with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrongToken {
+    Guessed,
+    SomeoneElses,
+    Used,
+    Old,
+    OfAnotherHold,
+    OfAnotherPlan,
+}
+
+impl WrongToken {
+    pub(crate) const ALL: &'static [Self] = &[
+        Self::Guessed,
+        Self::SomeoneElses,
+        Self::Used,
+        Self::Old,
+        Self::OfAnotherHold,
+        Self::OfAnotherPlan,
+    ];
 }
 
 pub(crate) enum Stage {
@@ -253,13 +275,8 @@ impl<'g> Model<'g> {
             self.flights.insert(at, flight);
             return;
         };
-        let kill_switch = if self.gate.broken(Sabotage::BeginIgnoresKillSwitch) {
-            KillSwitch::Released
-        } else {
-            self.world.kill_switch
-        };
         let id = permit.id().clone();
-        match permit.begin(kill_switch, self.now) {
+        match permit.begin(self.world.kill_switch, self.now) {
             Ok(started) => {
                 self.happened(&Occurrence::Begun { permit: &id });
                 let flight = Flight {
@@ -421,17 +438,28 @@ impl<'g> Model<'g> {
         }
     }
 
-    /// A wrong token, someone else's, or a used one: never a permit.
-    pub(crate) fn approve_wrongly(&mut self, at: usize) {
+    /// A wrong token, someone else's, a used or old one, one of another hold or plan: never a permit.
+    pub(crate) fn approve_wrongly(&mut self, at: usize, wrong: WrongToken) {
         let Some(open) = self.holds.get(at).cloned() else {
             return;
         };
-        let (_, mut record) = open.hold.open_for(self.approver.clone(), [7; 32], self.now);
-        let wrong = ApprovalToken::from_bytes([8; 32]);
+        let (mut token, mut record) = open.hold.open_for(self.approver.clone(), [7; 32], self.now);
+        match wrong {
+            WrongToken::Guessed => token = ApprovalToken::from_bytes([8; 32]),
+            WrongToken::SomeoneElses => {
+                if let Ok(other) = UserId::new("someone_else") {
+                    record.approver = other;
+                }
+            }
+            WrongToken::Used => record.used_at = Some(self.now),
+            WrongToken::Old => record.expires_at = self.now,
+            WrongToken::OfAnotherHold => record.hold = HoldId::from_bytes([9; 16]),
+            WrongToken::OfAnotherPlan => record.plan_hash = ContentHash::of("another plan"),
+        }
         let approver = self.approver.clone();
         let mut approval = Approval {
             by: &approver,
-            token: &wrong,
+            token: &token,
             record: &mut record,
         };
         let mut hold = open.hold.clone();
@@ -443,7 +471,17 @@ impl<'g> Model<'g> {
             &mut approval,
             Situation::at(self.now),
         ) {
-            Ok(permit) => self.permitted(&open.actor, &open.call, permit, Governance::Absent, None),
+            Ok(permit) => {
+                self.permitted(
+                    &open.actor,
+                    &open.call,
+                    permit,
+                    Governance::Absent,
+                    Some(&open.hold),
+                );
+                self.happened(&Occurrence::WrongTokenTaken);
+                self.holds.remove(at);
+            }
             Err(refusal) => self.happened(&Occurrence::Refused {
                 actor: &open.actor,
                 refusal: &refusal,

@@ -39,6 +39,18 @@ fn approve_with(
     )
 }
 
+/// Anna replaces the arguments.
+fn edit(stage: &mut Stage, hold: &mut Hold, arguments: Value) -> Result<Hold, Box<Refusal>> {
+    let Value::Object(arguments) = arguments else {
+        panic!("an object")
+    };
+    let situation = stage.situation();
+    let by = user("anna");
+    stage
+        .gate
+        .edit(&stage.world, &mut stage.session, hold, &by, arguments, situation)
+}
+
 #[test]
 fn an_approved_hold_gives_the_permit_for_its_plan_and_no_other() {
     let mut stage = stage();
@@ -108,6 +120,23 @@ fn four_eyes_keeps_the_owner_from_approving() {
 }
 
 #[test]
+fn four_eyes_keeps_the_editor_of_a_plan_from_approving_it() {
+    let options = SessionOptions {
+        level: ControlLevel::Controlled,
+        owner: Some(user("olga")),
+        four_eyes: FourEyes::On,
+        ..SessionOptions::default()
+    };
+    let mut stage = Stage::with(options).discover(vec![jellyfin(), homepage()]);
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let mut edited = edit(&mut stage, &mut hold, restart("lxc:delly:141")).unwrap();
+    for (by, random) in [("anna", [1; 32]), ("olga", [2; 32])] {
+        assert!(approve(&mut stage, &mut edited, by, random).is_err(), "{by}");
+    }
+    assert!(approve(&mut stage, &mut edited, "boris", [3; 32]).is_ok());
+}
+
+#[test]
 fn a_hold_expires() {
     let mut stage = stage();
     let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
@@ -150,20 +179,6 @@ fn a_denial_is_told_with_its_reason_and_asking_again_at_once_is_a_repetition() {
 fn an_edited_plan_passes_the_whole_gate_and_has_a_new_hash() {
     let mut stage = stage();
     let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
-    let edit = |stage: &mut Stage, hold: &mut Hold, arguments: Value| {
-        let Value::Object(arguments) = arguments else {
-            panic!("an object")
-        };
-        let situation = stage.situation();
-        stage.gate.edit(
-            &stage.world,
-            &mut stage.session,
-            hold,
-            &user("anna"),
-            arguments,
-            situation,
-        )
-    };
     let refusal = edit(&mut stage, &mut hold, restart("lxc:delly:999")).unwrap_err();
     assert_eq!(
         (refusal.rule, &hold.status),

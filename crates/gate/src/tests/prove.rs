@@ -43,7 +43,10 @@ fn a_hostile_proposer_gets_nothing_unpermitted() {
         Rule::CommandIntent,
         Rule::Mode,
         Rule::Category,
+        Rule::ArgumentRule,
         Rule::RateLimit,
+        Rule::BlastRadius,
+        Rule::Budget,
         Rule::Policy,
         Rule::KillSwitch,
         Rule::ControlLevel,
@@ -89,6 +92,20 @@ const BROKEN: &[(Sabotage, &[&str])] = &[
         &["reads_do_not_write", "reads_do_not_go_through_write_tools"],
     ),
     (Sabotage::Skip(Rule::Policy), &["governance_is_kept"]),
+    (Sabotage::GovernanceNeedsNobody, &["governance_is_kept"]),
+    (Sabotage::Skip(Rule::Mode), &["modes_are_kept"]),
+    (Sabotage::Skip(Rule::Category), &["categories_are_kept"]),
+    (Sabotage::Skip(Rule::ArgumentRule), &["argument_rules_are_kept"]),
+    (Sabotage::Skip(Rule::RateLimit), &["rates_are_kept"]),
+    (Sabotage::Skip(Rule::BlastRadius), &["blast_radius_is_kept"]),
+    (Sabotage::Skip(Rule::Budget), &["budgets_are_kept"]),
+    (Sabotage::Skip(Rule::KillSwitch), &["kill_switch_stops_writes"]),
+    (Sabotage::Skip(Rule::PermitExpiry), &["permits_go_stale"]),
+    (Sabotage::AnyTokenApproves, &["only_its_token_approves"]),
+    (Sabotage::OwnerApproves, &["four_eyes"]),
+    (Sabotage::EditorApproves, &["four_eyes"]),
+    (Sabotage::SecretsNeedNobody, &["secrets_need_a_human"]),
+    (Sabotage::ToolsNeedNobody, &["tools_that_need_a_human"]),
     (Sabotage::Skip(Rule::ControlLevel), &["the_level_is_kept"]),
     (Sabotage::Skip(Rule::FinalAnswer), &["answer_waits"]),
     (Sabotage::WriteIsRead, &["reads_do_not_write"]),
@@ -121,7 +138,7 @@ fn each_broken_rule_is_noticed_by_its_invariant() {
         gate.analyse = super::fixture::analyse;
         gate.sabotage = Some(*sabotage);
         let mut found: BTreeSet<&str> = BTreeSet::new();
-        for round in 0..20 {
+        for round in 0..80 {
             let options = HostileOptions {
                 steps: 4_000,
                 seed: SEED + round,
