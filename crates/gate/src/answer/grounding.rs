@@ -7,8 +7,9 @@ use interlock_protocol::{Evidence, EvidenceId, Expectation, Observation, Outcome
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::phantom::{Category, Claim, Found, RUNNING, change_in, verb_fits};
+use super::phantom::{Category, Claim, Found, change_in, verb_fits};
 use super::text::{Sentence, Word, sentences};
+use super::words::RUNNING;
 use crate::context::ResolvedResource;
 use crate::plan::Plan;
 use crate::session::WriteRecord;

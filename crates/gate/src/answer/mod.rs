@@ -4,6 +4,7 @@
 mod grounding;
 mod phantom;
 mod text;
+mod words;
 
 use std::fmt::Write as _;
 
