@@ -44,11 +44,11 @@ build: ## build the binary (release)
 # Laws are tried on the same cases every time; `make fuzz` is where new ones are looked for.
 test: export PROPTEST_RNG_SEED ?= 20260101
 test: ## run every test
-	$(call say,running the tests)
 	@if cargo nextest --version >/dev/null 2>&1; then \
-	  cargo nextest run --workspace --locked --no-fail-fast; \
-	  printf '\n==> running the examples in the documentation\n'; \
+	  printf '==> running the examples in the documentation\n'; \
 	  cargo test --workspace --locked --doc; \
+	  printf '\n==> running the tests\n'; \
+	  cargo nextest run --workspace --locked --no-fail-fast; \
 	else \
 	  cargo test --workspace --locked --no-fail-fast; \
 	fi

@@ -38,8 +38,7 @@ pub fn classify(command: &str) -> Verdict {
 /// Whether reading this file, or everything below this folder, shows secrets. For tools that take a path instead of a
 /// command; the same knowledge as [`classify`] uses.
 pub fn path_holds_secrets(path: &str) -> bool {
-    let arg = word::Arg::known(path);
-    secret::nature(&arg).secret || secret::tree_holds_secrets(&arg)
+    secret::path_shows_secrets(path)
 }
 
 fn analyse(command: &str) -> report::Report {

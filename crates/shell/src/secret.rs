@@ -246,6 +246,8 @@ const ENDLESS: &[&str] = &[
 /// A pattern, read once.
 struct Known {
     pattern: &'static str,
+    /// For an absolute pattern, the text before its first wildcard: a path that does not start so cannot match.
+    prefix: Option<String>,
     /// The longest text in it that is not a wildcard: a path without it cannot match.
     needle: String,
     tokens: Vec<Token>,
@@ -259,6 +261,9 @@ impl Known {
             .iter()
             .map(|pattern| Self {
                 pattern,
+                prefix: pattern
+                    .starts_with('/')
+                    .then(|| pattern.split('*').next().unwrap_or("").to_owned()),
                 needle: pattern
                     .split('*')
                     .max_by_key(|text| text.len())
@@ -268,6 +273,14 @@ impl Known {
                 below: (!pattern.starts_with('/')).then(|| tokens(&format!("**/{pattern}"))),
             })
             .collect()
+    }
+
+    /// Whether a path, written out, could match at all.
+    fn possible(&self, path: &str) -> bool {
+        match &self.prefix {
+            Some(prefix) => path.starts_with(prefix.as_str()),
+            None => path.contains(&self.needle),
+        }
     }
 
     fn overlaps(&self, other: &[Token]) -> bool {
@@ -284,12 +297,9 @@ static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS))
 /// Whether a path, written out, is one of these.
 fn is_one_of(path: &str, known: &[Known]) -> bool {
     let mut letters = None;
-    known
-        .iter()
-        .filter(|known| path.contains(&known.needle))
-        .any(|known| {
-            known.overlaps(letters.get_or_insert_with(|| path.chars().map(Token::Char).collect::<Vec<_>>()))
-        })
+    known.iter().filter(|known| known.possible(path)).any(|known| {
+        known.overlaps(letters.get_or_insert_with(|| path.chars().map(Token::Char).collect::<Vec<_>>()))
+    })
 }
 
 /// What reading an argument as a file means.
@@ -312,20 +322,8 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 .find_map(|scheme| path.strip_prefix(scheme))
                 .unwrap_or(path);
             let path = normal(path);
-            let lower = path.to_lowercase();
-            // A name that says certificate and key holds the key.
-            let name = lower.rsplit('/').next().unwrap_or("");
-            let key =
-                (name.contains("key") || name.contains("priv")) && name.rsplit('.').next() == Some("pem");
-            let public = is_one_of(&path, &OPEN) && !key;
-            // The files of another root, mounted here, are as secret as ours.
-            let elsewhere = path
-                .find("/etc/")
-                .filter(|at| *at > 0)
-                .is_some_and(|at| is_one_of(&path[at..], &SECRET));
-            let secret = elsewhere || is_one_of(&path, &SECRET) || is_one_of(&lower, &TELLS);
             Nature {
-                secret: secret && !public,
+                secret: is_secret(&path),
                 endless: is_one_of(&path, &NEVER_ENDS),
                 harmful: is_one_of(&path, &ACTS),
             }
@@ -352,6 +350,29 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
             },
         },
     }
+}
+
+/// Whether a path, folded to its one name, is a secret.
+fn is_secret(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    // The files of another root, mounted here, are as secret as ours.
+    let elsewhere = || {
+        path.find("/etc/")
+            .filter(|at| *at > 0)
+            .is_some_and(|at| is_one_of(&path[at..], &SECRET))
+    };
+    if !(is_one_of(path, &SECRET) || is_one_of(&lower, &TELLS) || elsewhere()) {
+        return false;
+    }
+    // A name that says certificate and key holds the key.
+    let name = lower.rsplit('/').next().unwrap_or("");
+    let key = (name.contains("key") || name.contains("priv")) && name.rsplit('.').next() == Some("pem");
+    key || !is_one_of(path, &OPEN)
+}
+
+/// Whether a path that a tool was given, a file or a folder with all below it, shows secrets.
+pub(crate) fn path_shows_secrets(path: &str) -> bool {
+    is_secret(&normal(path)) || tree_holds_secrets(&Arg::known(path))
 }
 
 /// Whether a folder that is read whole holds one of the secrets.
