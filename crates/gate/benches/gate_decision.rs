@@ -28,14 +28,14 @@ fn decisions(criterion: &mut Criterion) {
     let gate = Gate::new(Arc::new(catalogue), Options::default());
     let execution = ExecutionId::from_bytes([2; 16]);
     let now = jiff::Timestamp::UNIX_EPOCH;
-    // A session that has discovered as much as it may.
-    let fresh = || {
+    // A session that has discovered this much: a small site, and as much as it may know.
+    let fresh = |known: u32| {
         let options = SessionOptions {
             level: ControlLevel::Autonomous,
             ..SessionOptions::default()
         };
         let mut session = Session::new(SessionId::from_bytes([3; 16]), options);
-        let found = (0..500)
+        let found = (130..130 + known)
             .filter_map(|n| {
                 Some(ResolvedResource::new(
                     format!("lxc:delly:{n}").parse().ok()?,
@@ -77,10 +77,13 @@ fn decisions(criterion: &mut Criterion) {
         ),
     ];
     let mut group = criterion.benchmark_group("gate decision");
-    for (name, call) in cases {
-        group.bench_function(name, |bencher| {
+    for (known, (name, call)) in [12, 500]
+        .into_iter()
+        .flat_map(|known| cases.iter().map(move |case| (known, case)))
+    {
+        group.bench_function(format!("{name}, {known} resources"), |bencher| {
             bencher.iter_batched(
-                || (fresh(), call.clone()),
+                || (fresh(known), call.clone()),
                 |((mut world, mut session), call)| {
                     let decision =
                         gate.decide(&mut world, &mut session, &execution, call, Situation::at(now));
