@@ -128,6 +128,16 @@ const DEPENDS: &[&str] = &[
 /// who may also write.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
+        command: "apt",
+        contains: "/var/log/apt/",
+        why: "apt logs what its planner was asked, also in a simulation",
+    },
+    Exception {
+        command: "apt",
+        contains: "/var/cache/apt/",
+        why: "apt keeps what it read of its lists",
+    },
+    Exception {
         command: "sqlite3",
         contains: "srv/app.db",
         why: "a database that is not there is made, empty; one that is there is only read",
