@@ -1,0 +1,1 @@
+//! One strict interlock.yaml: read, checked, explained.

@@ -1,0 +1,1 @@
+//! Runs sessions: controllers, history, prompts, holds, resume.

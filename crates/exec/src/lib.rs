@@ -1,0 +1,1 @@
+//! Runs a process in bounds, for a permit.

@@ -1,0 +1,2 @@
+//! How long masking takes.
+fn main() {}

@@ -1,0 +1,1 @@
+//! What looks like a secret is replaced before anyone sees it.

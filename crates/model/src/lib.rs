@@ -1,0 +1,1 @@
+//! Talks to models: OpenAI-compatible, Anthropic, Gemini, Ollama, scripted.

@@ -1,0 +1,1 @@
+//! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces.
