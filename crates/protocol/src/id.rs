@@ -190,6 +190,14 @@ machine_id!(
     ExecutionId, "exe"
 );
 machine_id!(
+    /// One piece of work of a session, from one input to its answer.
+    RunId, "run"
+);
+machine_id!(
+    /// One process that works on sessions.
+    WorkerId, "wrk"
+);
+machine_id!(
     /// One tool call, as the model or the caller named it.
     CallId, "call"
 );

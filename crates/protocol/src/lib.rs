@@ -33,7 +33,7 @@ pub use expectation::{AlertState, Expectation, Observation, RunState, UnitActivi
 pub use hash::ContentHash;
 pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
-    ReceiptId, RuleName, Sequence, SessionId, StageId, ToolName, UserId,
+    ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,
 };
 pub use mode::{ControlLevel, Mode};
 pub use proposal::{Arguments, Proposal, ToolCall};
