@@ -204,6 +204,8 @@ pub struct StartedCall {
     pub plan_hash: ContentHash,
     /// Who approved it, where a human did.
     pub approved_by: Option<UserId>,
+    /// The hold that it was approved through. One hold starts one call at most.
+    pub hold: Option<HoldId>,
     /// When it began.
     pub started_at: Timestamp,
 }
