@@ -227,6 +227,8 @@ pub struct Call {
 /// One input to the gate and what it answered: a session's steps, replayed, give the same answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
+    /// Its place in the session, given by the engine: 1 for the first.
+    pub number: u64,
     /// The run that it belongs to.
     pub run: RunId,
     /// What was asked: an engine's own form, by name.
@@ -356,6 +358,8 @@ pub struct Snapshot {
     pub evidence: Vec<Evidence>,
     /// The place of its last event.
     pub last_event: Sequence,
+    /// The place of its last step; 0 if there is none.
+    pub last_step: u64,
     /// For each execution: the number of the last interaction and the last timeline entry.
     pub numbers: Vec<(ExecutionId, u32, u32)>,
 }
