@@ -28,10 +28,7 @@ pub struct Approval<'a> {
 }
 
 impl Gate {
-    /// Turns an approved hold into the permit for its plan and no other.
-    ///
-    /// Asks every rule again, against what is known now: an approval does not make a resource exist, a state
-    /// pass or a policy silent. After a restart the caller first resolves [`Hold::resources`] anew.
+    /// Turns an approved hold into the permit for its plan and no other: [`Gate::accept`] and [`Gate::redeem`] in one.
     pub fn approve(
         &self,
         world: &mut World,
@@ -40,13 +37,70 @@ impl Gate {
         approval: &mut Approval<'_>,
         situation: Situation<'_>,
     ) -> Result<Permit, Box<Refusal>> {
-        let now = situation.now;
-        self.check_decidable(session, hold, now)?;
+        self.check_decidable(session, hold, situation.now)?;
+        let before = hold.status.clone();
+        self.accept(hold, approval, situation.now)?;
+        let redeemed = self.redeem(world, session, hold, approval.record, situation);
+        if redeemed.is_err() {
+            // The token is spent; the hold waits for another decision, as if nobody had spoken.
+            hold.status = before;
+        }
+        redeemed
+    }
+
+    /// Takes a human's yes. What comes of it is decided when the plan is to run: see [`Gate::redeem`]. Needs nothing
+    /// but the hold and the token, so that an approval outlives the process in which it was given.
+    pub fn accept(
+        &self,
+        hold: &mut Hold,
+        approval: &mut Approval<'_>,
+        now: Timestamp,
+    ) -> Result<(), Box<Refusal>> {
+        self.check_open(hold, now)?;
         if !self.broken(Sabotage::AnyTokenApproves) {
             check_token(hold, approval, now)?;
         }
-        self.check_four_eyes(session, hold, approval.by)?;
+        self.check_four_eyes(hold, approval.by)?;
         approval.record.used_at = Some(now);
+        hold.status = HoldStatus::Approved {
+            by: approval.by.clone(),
+            at: now,
+        };
+        Ok(())
+    }
+
+    /// Takes a human's no. Needs nothing but the hold; [`Gate::denied`] tells the session.
+    pub fn reject(
+        &self,
+        hold: &mut Hold,
+        by: &UserId,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), Box<Refusal>> {
+        self.check_open(hold, now)?;
+        hold.status = HoldStatus::Denied {
+            by: by.clone(),
+            at: now,
+            reason: reason.to_owned(),
+        };
+        Ok(())
+    }
+
+    /// Turns a hold that was accepted into the permit for its plan and no other, once per session value. `record` is
+    /// what is stored of the token with which it was accepted.
+    ///
+    /// Asks every rule again, against what is known now: an approval does not make a resource exist, a state
+    /// pass or a policy silent. After a restart the caller first resolves [`Hold::resources`] anew.
+    pub fn redeem(
+        &self,
+        world: &mut World,
+        session: &mut Session,
+        hold: &Hold,
+        record: &TokenRecord,
+        situation: Situation<'_>,
+    ) -> Result<Permit, Box<Refusal>> {
+        let now = situation.now;
+        let by = self.check_accepted(session, hold, record, now)?.clone();
         let call = ToolCall {
             id: hold.call.clone(),
             tool: hold.plan.tool.clone(),
@@ -65,12 +119,41 @@ impl Gate {
                 return Err(changed(session, hold, &assessed.plan));
             }
         }
-        hold.status = HoldStatus::Approved {
-            by: approval.by.clone(),
-            at: now,
-        };
         Self::close(session, hold, Fate::Running);
-        Ok(self.permit(world, session, assessed, Some(approval.by.clone()), now))
+        Ok(self.permit(world, session, assessed, Some(by), now))
+    }
+
+    /// What the proposer of a hold that was denied is told. Closes it in the session.
+    pub fn denied(&self, session: &mut Session, hold: &Hold) -> Box<Refusal> {
+        Self::close(session, hold, Fate::Denied);
+        let reason = match &hold.status {
+            HoldStatus::Denied { reason, .. } => reason.as_str(),
+            HoldStatus::Pending
+            | HoldStatus::Approved { .. }
+            | HoldStatus::Edited { .. }
+            | HoldStatus::Expired { .. }
+            | HoldStatus::Withdrawn { .. } => "",
+        };
+        Refusal::new(
+            Rule::Approval,
+            ErrorCode::ActionNotAllowed,
+            about(session, &hold.plan),
+            "A human denied the call.",
+        )
+        .detail("hold", hold.id.as_str())
+        .detail("reason", reason)
+    }
+
+    /// What the proposer of a hold that nobody decided in time is told. Closes it in the session.
+    pub fn expired(&self, session: &mut Session, hold: &Hold) -> Box<Refusal> {
+        Self::close(session, hold, Fate::Failed);
+        Refusal::new(
+            Rule::Approval,
+            ErrorCode::Timeout,
+            about(session, &hold.plan),
+            "Nobody decided on the call in time.",
+        )
+        .detail("hold", hold.id.as_str())
     }
 
     /// Refuses a hold. What comes back is what the proposer is told.
@@ -83,20 +166,8 @@ impl Gate {
         now: Timestamp,
     ) -> Result<Box<Refusal>, Box<Refusal>> {
         self.check_decidable(session, hold, now)?;
-        hold.status = HoldStatus::Denied {
-            by: by.clone(),
-            at: now,
-            reason: reason.to_owned(),
-        };
-        Self::close(session, hold, Fate::Denied);
-        Ok(Refusal::new(
-            Rule::Approval,
-            ErrorCode::ActionNotAllowed,
-            about(session, &hold.plan),
-            "A human denied the call.",
-        )
-        .detail("hold", hold.id.as_str())
-        .detail("reason", reason))
+        self.reject(hold, by, reason, now)?;
+        Ok(self.denied(session, hold))
     }
 
     /// Replaces the arguments of a held plan. The new plan passes the whole gate and waits in a hold of its own,
@@ -157,7 +228,7 @@ impl Gate {
     }
 
     /// Where four eyes are wanted, neither the owner of the session nor whoever edited the plan approves it.
-    fn check_four_eyes(&self, session: &Session, hold: &Hold, by: &UserId) -> Result<(), Box<Refusal>> {
+    fn check_four_eyes(&self, hold: &Hold, by: &UserId) -> Result<(), Box<Refusal>> {
         if hold.four_eyes == FourEyes::Off {
             return Ok(());
         }
@@ -169,7 +240,86 @@ impl Gate {
         } else {
             return Ok(());
         };
-        Err(refuse(session, hold, ErrorCode::ActionNotAllowed, why))
+        Err(refuse(hold, ErrorCode::ActionNotAllowed, why))
+    }
+
+    /// A hold can be decided once, in its time, for its plan.
+    fn check_open(&self, hold: &mut Hold, now: Timestamp) -> Result<(), Box<Refusal>> {
+        if hold.status != HoldStatus::Pending && !self.broken(Sabotage::HoldApprovesTwice) {
+            return Err(refuse(
+                hold,
+                ErrorCode::ActionNotAllowed,
+                "The hold was decided already.",
+            ));
+        }
+        if now >= hold.expires_at && !self.broken(Sabotage::ExpiredHoldApproves) {
+            hold.status = HoldStatus::Expired { at: now };
+            return Err(refuse(hold, ErrorCode::Timeout, "The hold expired."));
+        }
+        if hold.plan.hash() != hold.plan_hash && !self.broken(Sabotage::ApprovesAnotherPlan) {
+            return Err(refuse(
+                hold,
+                ErrorCode::PolicyBlocked,
+                "The plan is not the one that was held.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A hold is redeemed once, in its session, by whoever accepted it with a token, and not too late.
+    fn check_accepted<'h>(
+        &self,
+        session: &Session,
+        hold: &'h Hold,
+        record: &TokenRecord,
+        now: Timestamp,
+    ) -> Result<&'h UserId, Box<Refusal>> {
+        let HoldStatus::Approved { by, at } = &hold.status else {
+            return Err(refuse(
+                hold,
+                ErrorCode::ActionNotAllowed,
+                "Nobody approved the hold.",
+            ));
+        };
+        if session.decided_holds.contains(&hold.id) && !self.broken(Sabotage::HoldApprovesTwice) {
+            return Err(refuse(
+                hold,
+                ErrorCode::ActionNotAllowed,
+                "The hold was decided already.",
+            ));
+        }
+        let proven = record.hold == hold.id
+            && record.plan_hash == hold.plan_hash
+            && record.approver == *by
+            && record.used_at == Some(*at);
+        if !proven && !self.broken(Sabotage::AnyTokenApproves) {
+            return Err(refuse(
+                hold,
+                ErrorCode::ActionNotAllowed,
+                "No approval token of this approver was used for the hold.",
+            ));
+        }
+        if hold.plan.session != session.id || hold.plan.hash() != hold.plan_hash {
+            if self.broken(Sabotage::ApprovesAnotherPlan) {
+                return Ok(by);
+            }
+            return Err(refuse(
+                hold,
+                ErrorCode::PolicyBlocked,
+                "The plan is not the one that was held.",
+            ));
+        }
+        let until = at
+            .saturating_add(self.options.redeem_within)
+            .unwrap_or(Timestamp::MAX);
+        if now > until {
+            return Err(refuse(
+                hold,
+                ErrorCode::Timeout,
+                "The approval was given too long ago.",
+            ));
+        }
+        Ok(by)
     }
 
     /// A hold can be decided once, in its time, in its session, for its plan.
@@ -182,7 +332,6 @@ impl Gate {
         let decided = hold.status != HoldStatus::Pending || session.decided_holds.contains(&hold.id);
         if decided && !self.broken(Sabotage::HoldApprovesTwice) {
             return Err(refuse(
-                session,
                 hold,
                 ErrorCode::ActionNotAllowed,
                 "The hold was decided already.",
@@ -190,7 +339,7 @@ impl Gate {
         }
         if now >= hold.expires_at && !self.broken(Sabotage::ExpiredHoldApproves) {
             self.expire(session, hold, now);
-            return Err(refuse(session, hold, ErrorCode::Timeout, "The hold expired."));
+            return Err(refuse(hold, ErrorCode::Timeout, "The hold expired."));
         }
         let waits = session
             .executions
@@ -202,7 +351,6 @@ impl Gate {
                 return Ok(());
             }
             return Err(refuse(
-                session,
                 hold,
                 ErrorCode::PolicyBlocked,
                 "The plan is not the one that was held.",
@@ -246,8 +394,8 @@ fn check_token(hold: &Hold, approval: &Approval<'_>, now: Timestamp) -> Result<(
     .detail("hold", hold.id.as_str()))
 }
 
-fn refuse(session: &Session, hold: &Hold, code: ErrorCode, message: &str) -> Box<Refusal> {
-    Refusal::new(Rule::Hold, code, about(session, &hold.plan), message)
+fn refuse(hold: &Hold, code: ErrorCode, message: &str) -> Box<Refusal> {
+    Refusal::new(Rule::Hold, code, about_plan(&hold.plan, State::Reading), message)
         .detail("hold", hold.id.as_str())
         .recovery(Recovery::Outside)
 }

@@ -29,6 +29,8 @@ use crate::world::{World, Writer};
 pub const PERMIT_TTL: SignedDuration = SignedDuration::from_mins(1);
 /// How long a hold waits for a human.
 pub const HOLD_TTL: SignedDuration = SignedDuration::from_mins(10);
+/// How long after a human's yes its plan may still begin.
+pub const REDEEM_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 /// How long after a write code itself takes the reading.
 pub const VERIFY_WITHIN: SignedDuration = SignedDuration::from_mins(2);
 
@@ -43,6 +45,8 @@ pub struct Options {
     pub permit_ttl: SignedDuration,
     /// How long a hold waits for a human.
     pub hold_ttl: SignedDuration,
+    /// How long after a human's yes its plan may still begin.
+    pub redeem_within: SignedDuration,
     /// How long after a write code itself takes the reading.
     pub verify_within: SignedDuration,
     /// How many identical calls in a row are refused recoverably before it counts as a failure.
@@ -56,6 +60,7 @@ impl Default for Options {
             egress: BTreeSet::new(),
             permit_ttl: PERMIT_TTL,
             hold_ttl: HOLD_TTL,
+            redeem_within: REDEEM_WITHIN,
             verify_within: VERIFY_WITHIN,
             repetition_threshold: repetition::THRESHOLD,
         }

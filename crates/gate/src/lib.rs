@@ -52,7 +52,7 @@ pub use answer::{
 pub use approvals::Approval;
 pub use catalogue::{Action, Catalogue, Discovery, Error as CatalogueError, ExpectRule, Placement, Tool};
 pub use context::{Access, Added, ContextLimits, Keep, Lookup, ResolvedContext, ResolvedResource};
-pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, Situation, VERIFY_WITHIN};
+pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, REDEEM_WITHIN, Situation, VERIFY_WITHIN};
 pub use governance::{
     ApprovalNeed, ArgumentRule, BlastRadius, Bound, Budget, Governance, GovernanceInput, PolicyVerdict,
 };
