@@ -284,6 +284,11 @@ pub enum Record {
     Interaction(Interaction),
     /// A permit that is about to be used. For a write, nobody else may be writing to its resource.
     Started(StartedCall),
+    /// A permit that was kept as about to be used and was not: nothing ran. Ends the writing.
+    Abandoned {
+        /// The permit.
+        permit: PermitId,
+    },
     /// What came of it. Ends the writing.
     Finished {
         /// What it did.
