@@ -1,0 +1,71 @@
+//! Why a process did not run, for the one who has to do something about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a process did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such program.
+    #[error("there is no program `{program}` on this machine; install it, or name it by its full path")]
+    NotFound {
+        /// The program.
+        program: String,
+    },
+    /// The program may not be run.
+    #[error(
+        "`{program}` may not be run: {cause}; check that it is executable for the user that runs Interlock and does \
+         not lie in a protected folder"
+    )]
+    Denied {
+        /// The program.
+        program: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The folder to run in is not there.
+    #[error("the folder `{}` to run in is not there or may not be entered: {cause}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// No program was named.
+    #[error("the command is empty; name a program")]
+    Empty,
+    /// The sandbox is required and cannot be had.
+    #[error(
+        "the sandbox is required and cannot be enforced here: {reason}; run on Linux 6.2 or later with Landlock on, or \
+         set the sandbox policy to `where_available`"
+    )]
+    NoSandbox {
+        /// Why.
+        reason: String,
+    },
+    /// The system started no process.
+    #[error("`{program}` could not be started: {cause}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The process ran and could not be watched; it was killed.
+    #[error("`{program}` could not be watched and was killed: {cause}")]
+    Watch {
+        /// The program.
+        program: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// It was cancelled before anything ran.
+    #[error("cancelled before it began; nothing ran")]
+    CancelledFirst,
+    /// A text is no name of a unit.
+    #[error("`{0}` is no name of a unit: letters, digits and `:_.@\\-`, not beginning with `-` or `.`")]
+    UnitName(String),
+    /// This process could not be hidden.
+    #[error("this process could not be hidden from others of the same user: {0}")]
+    Hide(io::Error),
+}

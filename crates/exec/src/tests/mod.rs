@@ -1,0 +1,7 @@
+//! What a process may do, shown by real ones.
+
+mod argv;
+mod bounds;
+mod environment;
+mod sandbox;
+mod stage;
