@@ -1,5 +1,35 @@
 //! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces.
+//!
+//! A session leaves [`Record`]s behind. They come in [`Batch`]es, which are kept together or not at all, and only
+//! the newest [`Claim`] on a session may bring them. What must happen once happens once because the database says
+//! so, not because callers are careful: one writer for each resource, one receipt for each permit, one decision for
+//! each hold, one use for each token, one worker for each session.
+//!
+//! This room must never decide whether something may run (the gate does), never run anything, and never lose what it
+//! said it kept. It asks nobody for the time: that comes in.
+//!
+//! Data walks: [`Store::submit`] puts a session into the queue; [`Store::claim_next`] gives it to a worker, with a
+//! number that fences off whoever had it before; [`Store::append`] turns records into rows in the caller's own
+//! time and hands them to the one thread that writes, which keeps whatever waits in one transaction and answers when
+//! it is kept; [`Store::snapshot`] and its neighbours read, on connections of their own.
+//!
+//! Receipts, beginnings of writes, holds, tokens and ends of sessions are on the disk before `append` returns; the
+//! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
+mod error;
+mod options;
+mod prepare;
+mod queue;
+mod reads;
 mod record;
+mod sqlite;
+mod store;
 
-pub use record::*;
+pub use error::Error;
+pub use options::{Open, Options, Place};
+pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
+pub use record::{
+    Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
+    Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
+};
+pub use store::{Store, Work};

@@ -396,3 +396,14 @@ pub struct HoldRef {
     /// The tool.
     pub tool: ToolName,
 }
+
+/// Which holds to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// Those that nobody has decided.
+    Open,
+    /// All of them.
+    All,
+    /// Those of one session.
+    Of(SessionId),
+}

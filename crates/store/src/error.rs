@@ -1,0 +1,282 @@
+//! What can go wrong, for the person who reads it: what happened, and what to do next.
+
+use std::path::{Path, PathBuf};
+
+use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status};
+
+/// Why something was not kept or not found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address of the store is none.
+    #[error(
+        "`{text}` is no store: write `sqlite:PATH`, for example `sqlite:/var/lib/interlock/interlock.db`"
+    )]
+    Address {
+        /// What was written.
+        text: String,
+    },
+    /// A backend that does not exist yet.
+    #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]
+    NotAvailable,
+    /// The path is a directory.
+    #[error("`{}` is a directory; name a file in it", path.display())]
+    IsDirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder of the file does not exist and cannot be made.
+    #[error("the folder `{}` cannot be made ({reason}); make it, or choose another path", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// Nothing is there, and it was only to be read.
+    #[error("there is no database at `{}`; nothing was stored yet, or the path is another one", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("`{}` is not a database; it was left as it is. Choose another path", path.display())]
+    NotADatabase {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file is the database of another program.
+    #[error("`{}` is the database of another program; it was left as it is. Choose another path", path.display())]
+    Foreign {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file is damaged.
+    #[error(
+        "the database `{}` is damaged ({what}); stop Interlock, keep a copy of the file, and restore a backup \
+         or recover it with `sqlite3 FILE .recover`", path.display()
+    )]
+    Corrupt {
+        /// The path.
+        path: PathBuf,
+        /// Where, or what the check says.
+        what: String,
+    },
+    /// Nothing can be written there.
+    #[error("`{}` cannot be written to; give its owner the right to write to it and to its folder", path.display())]
+    ReadOnly {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file cannot be opened at all.
+    #[error("`{}` cannot be opened ({reason}); check the path and the rights", path.display())]
+    Denied {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// There is no room left.
+    #[error("the disk of `{}` is full; nothing that was stored is lost. Make room, and go on", path.display())]
+    Full {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Someone else holds the database.
+    #[error("the database `{}` is locked by another program; end that program, or try again", path.display())]
+    Locked {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Reading or writing failed.
+    #[error("reading or writing `{}` failed ({reason}); check the disk", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A newer Interlock wrote it.
+    #[error("the database has schema {found}, and this version knows {known}; use the newer Interlock again")]
+    NewerSchema {
+        /// The schema of the file.
+        found: u32,
+        /// The newest that this version knows.
+        known: u32,
+    },
+    /// An older Interlock wrote it, and it was only to be read.
+    #[error(
+        "the database has schema {found}, and this version reads {known}; open it once for writing to bring it up to date"
+    )]
+    OlderSchema {
+        /// The schema of the file.
+        found: u32,
+        /// What this version reads.
+        known: u32,
+    },
+    /// A migration that was applied is not the one that this version has.
+    #[error(
+        "migration {number} ({name}) is not the one that made this database; use the Interlock that made it"
+    )]
+    ChangedMigration {
+        /// Its number.
+        number: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// Anything else that the database said.
+    #[error("the database answered: {0}")]
+    Database(String),
+    /// What was to be kept has no stored form.
+    #[error("{what} cannot be stored: {reason}")]
+    Unstorable {
+        /// What.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+
+    /// Another worker has the session now.
+    #[error("the claim on `{session}` is over: another worker has it, or it ended")]
+    ClaimLost {
+        /// The session.
+        session: SessionId,
+    },
+    /// Only the worker that has the session may write this.
+    #[error("{what} can only be written with a claim")]
+    ClaimRequired {
+        /// What.
+        what: &'static str,
+    },
+    /// Someone else is writing to the resource.
+    #[error("`{session}` is writing to `{resource}`")]
+    WriterTaken {
+        /// The resource.
+        resource: ResourceId,
+        /// Who.
+        session: SessionId,
+    },
+    /// The permit was begun before.
+    #[error("permit `{0}` was begun already")]
+    AlreadyStarted(PermitId),
+    /// The permit was never begun.
+    #[error("permit `{0}` was never begun")]
+    NotStarted(PermitId),
+    /// The permit has its receipt.
+    #[error("permit `{0}` has its receipt already")]
+    AlreadyFinished(PermitId),
+    /// The permit has no receipt yet.
+    #[error("permit `{0}` has no receipt yet")]
+    NotFinished(PermitId),
+    /// The verification of the permit ended before.
+    #[error("the write of permit `{0}` was looked at already")]
+    AlreadyVerified(PermitId),
+    /// The hold was decided before.
+    #[error("`{0}` was decided already")]
+    HoldDecided(HoldId),
+    /// The hold stands for another plan or session.
+    #[error("`{0}` stands for another plan")]
+    HoldChanged(HoldId),
+    /// The hold has started its call before.
+    #[error("`{0}` has started its call already")]
+    HoldUsed(HoldId),
+    /// The token was used before.
+    #[error("the token for `{0}` was used already")]
+    TokenUsed(HoldId),
+    /// It is there already.
+    #[error("{what} `{id}` is there already")]
+    Duplicate {
+        /// What.
+        what: &'static str,
+        /// Which.
+        id: String,
+    },
+    /// It is not there.
+    #[error("there is no {what} `{id}`")]
+    NotFound {
+        /// What.
+        what: &'static str,
+        /// Which.
+        id: String,
+    },
+    /// Several begin like that.
+    #[error("several {what}s begin with `{prefix}`: {}", candidates.join(", "))]
+    Ambiguous {
+        /// What.
+        what: &'static str,
+        /// The beginning.
+        prefix: String,
+        /// Some of them.
+        candidates: Vec<String>,
+    },
+    /// Too many sessions wait.
+    #[error("{max} sessions wait already; try again later")]
+    QueueFull {
+        /// How many may wait.
+        max: u32,
+    },
+    /// The session does not stand where that can be done.
+    #[error("`{session}` is {status}: it cannot be {wanted}")]
+    WrongStatus {
+        /// The session.
+        session: SessionId,
+        /// Where it stands.
+        status: Status,
+        /// What was to be done.
+        wanted: &'static str,
+    },
+}
+
+impl Error {
+    /// Whether the storage failed, and not what was asked of it.
+    pub const fn is_storage(&self) -> bool {
+        matches!(
+            self,
+            Self::Corrupt { .. }
+                | Self::ReadOnly { .. }
+                | Self::Denied { .. }
+                | Self::Full { .. }
+                | Self::Locked { .. }
+                | Self::Io { .. }
+                | Self::NotADatabase { .. }
+                | Self::Closed
+                | Self::Database(_)
+        )
+    }
+
+    /// The same, with the path of the database where it has none.
+    pub(crate) fn at(mut self, here: &Path) -> Self {
+        match &mut self {
+            Self::Corrupt { path, .. }
+            | Self::ReadOnly { path }
+            | Self::Denied { path, .. }
+            | Self::Full { path }
+            | Self::Locked { path }
+            | Self::Io { path, .. }
+            | Self::NotADatabase { path }
+                if path.as_os_str().is_empty() =>
+            {
+                here.clone_into(path);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
+        Self::Corrupt {
+            path: PathBuf::new(),
+            what: what.to_string(),
+        }
+    }
+
+    pub(crate) fn not_found(what: &'static str, id: &(impl std::fmt::Display + ?Sized)) -> Self {
+        Self::NotFound {
+            what,
+            id: id.to_string(),
+        }
+    }
+}

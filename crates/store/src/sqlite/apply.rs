@@ -1,0 +1,543 @@
+//! One batch, statement by statement, inside a transaction that someone else commits.
+
+use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::fault::{is_taken, text};
+use crate::Error;
+use crate::prepare::{EventRow, Prepared, Row, is_terminal};
+
+/// Where a session's numbers stood after the batch's first statement.
+struct Numbers {
+    key: i64,
+    last_event: i64,
+}
+
+/// What a batch changed.
+pub(crate) struct Applied {
+    /// The place of the batch's last event.
+    pub(crate) last_event: i64,
+    /// The place of the event that says that the session goes on, where the batch made it go on.
+    pub(crate) went_on: Option<i64>,
+    /// Whether there may be something for a worker to do now.
+    pub(crate) wakes: bool,
+}
+
+pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Error> {
+    let Numbers { key, last_event } = fence(conn, batch)?;
+    let mut event = last_event - batch.events;
+    let mut applied = Applied {
+        last_event,
+        went_on: None,
+        wakes: false,
+    };
+    for row in &batch.rows {
+        match row {
+            Row::Event(row) => {
+                event += 1;
+                insert_event(conn, key, event, batch.at, row)?;
+            }
+            Row::Hold { status, .. } => {
+                hold(conn, key, row)?;
+                if batch.claim.is_none()
+                    && *status != "pending"
+                    && let Some(place) = decided(conn, key, batch.at)?
+                {
+                    applied.went_on = Some(place);
+                    applied.wakes = true;
+                }
+            }
+            Row::Status {
+                status,
+                answer,
+                error,
+            } => {
+                let stands = set_status(conn, key, batch.at, *status, answer.as_deref(), error.as_deref())?;
+                if stands == Status::Pending && *status == Status::Held {
+                    applied.went_on = Some(super::queue::tell_status(conn, key, batch.at, stands)?);
+                }
+                applied.wakes |= !matches!(status, Status::InProgress | Status::Cancelling);
+            }
+            other => record(conn, key, other)?,
+        }
+    }
+    Ok(applied)
+}
+
+/// The first statement of every batch: only the newest claim may write, and the session's numbers move on.
+fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
+    let numbers = |row: &rusqlite::Row<'_>| {
+        Ok(Numbers {
+            key: row.get(0)?,
+            last_event: row.get(1)?,
+        })
+    };
+    let found = match &batch.claim {
+        Some((worker, epoch)) => conn
+            .prepare_cached(
+                "UPDATE sessions SET last_interaction_at = max(last_interaction_at, ?1), \
+                 last_event = last_event + ?2 \
+                 WHERE id = ?3 AND epoch = ?4 AND worker = ?5 RETURNING key, last_event",
+            )?
+            .query_row(
+                params![
+                    batch.at,
+                    batch.events,
+                    batch.session.as_str(),
+                    epoch,
+                    worker.as_str()
+                ],
+                numbers,
+            )
+            .optional()?,
+        None => conn
+            .prepare_cached(
+                "UPDATE sessions SET last_interaction_at = max(last_interaction_at, ?1), \
+                 last_event = last_event + ?2 \
+                 WHERE id = ?3 AND deleted_at IS NOT 0 RETURNING key, last_event",
+            )?
+            .query_row(params![batch.at, batch.events, batch.session.as_str()], numbers)
+            .optional()?,
+    };
+    found.ok_or_else(|| match batch.claim {
+        Some(_) => Error::ClaimLost {
+            session: batch.session.clone(),
+        },
+        None => Error::not_found("session", &batch.session),
+    })
+}
+
+pub(super) fn insert_event(
+    conn: &Connection,
+    session: i64,
+    number: i64,
+    at: i64,
+    event: &EventRow,
+) -> Result<(), Error> {
+    conn.prepare_cached(
+        "INSERT INTO events (session, number, at, stage, execution, body) VALUES (?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        session,
+        number,
+        at,
+        event.stage,
+        event.execution,
+        event.body
+    ])?;
+    Ok(())
+}
+
+fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
+    match row {
+        Row::Run { id, body } => upsert(
+            conn,
+            "INSERT INTO runs (session, id, body) VALUES (?, ?, ?) \
+             ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE session = excluded.session",
+            key,
+            ("run", id),
+            body,
+        ),
+        Row::Stage { id, place, body } => {
+            conn.prepare_cached(
+                "INSERT INTO stages (session, place, id, body) VALUES (?, ?, ?, ?) \
+                 ON CONFLICT (session, id) DO UPDATE SET place = excluded.place, body = excluded.body",
+            )?
+            .execute(params![key, place, id, body])?;
+            Ok(())
+        }
+        Row::Execution { id, body } => upsert(
+            conn,
+            "INSERT INTO executions (session, id, body) VALUES (?, ?, ?) \
+             ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE session = excluded.session",
+            key,
+            ("execution", id),
+            body,
+        ),
+        Row::Message {
+            execution,
+            number,
+            run,
+            role,
+            at,
+            content,
+        } => conn
+            .prepare_cached(
+                "INSERT INTO messages (session, execution, number, run, role, at, content) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?)",
+            )?
+            .execute(params![key, execution, number, run, role, at, content])
+            .map(drop)
+            .or_else(|error| duplicate(error, "message", || format!("{execution}/{number}"))),
+        Row::Timeline {
+            execution,
+            number,
+            kind,
+            status,
+            at,
+            updated_at,
+            content,
+            metadata,
+        } => {
+            conn.prepare_cached(
+                "INSERT INTO timeline (session, execution, number, kind, status, at, updated_at, content, metadata) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, execution, number) DO UPDATE SET \
+                 kind = excluded.kind, status = excluded.status, at = excluded.at, \
+                 updated_at = excluded.updated_at, content = excluded.content, metadata = excluded.metadata",
+            )?
+            .execute(params![
+                key, execution, number, kind, status, at, updated_at, content, metadata
+            ])?;
+            Ok(())
+        }
+        Row::Interaction {
+            row,
+            shared,
+            at,
+            facts,
+        } => conn
+            .prepare_cached(
+                "INSERT INTO interactions (session, execution, number, run, provider, model, shared, at, \
+                 body_hash, facts, body, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            )?
+            .execute(params![
+                key,
+                row.execution.as_str(),
+                row.number,
+                row.run.as_str(),
+                row.provider,
+                row.model,
+                shared,
+                at,
+                row.body_hash.as_bytes(),
+                facts,
+                row.body,
+                row.raw
+            ])
+            .map(drop)
+            .or_else(|error| {
+                duplicate(error, "interaction", || {
+                    format!("{}/{}", row.execution, row.number)
+                })
+            }),
+        Row::Step {
+            number,
+            run,
+            at,
+            input,
+            outcome,
+        } => conn
+            .prepare_cached(
+                "INSERT INTO steps (session, number, run, at, input, outcome) VALUES (?, ?, ?, ?, ?, ?)",
+            )?
+            .execute(params![key, number, run, at, input, outcome])
+            .map(drop)
+            .or_else(|error| duplicate(error, "step", || number.to_string())),
+        Row::Started {
+            permit,
+            run,
+            hold,
+            writes,
+            at,
+            body,
+        } => {
+            start(conn, key, permit, run, hold.as_ref(), body)?;
+            match writes {
+                Some((resource, execution)) => take(conn, key, resource, execution.as_str(), permit, *at),
+                None => Ok(()),
+            }
+        }
+        Row::Abandoned { permit } => abandon(conn, key, permit),
+        Row::Finished {
+            permit,
+            body,
+            pending,
+        } => finish(conn, key, permit, body, pending.as_deref()),
+        Row::Verified { permit, outcome } => verified(conn, key, permit, outcome.as_str()),
+        Row::Evidence { id, body } => conn
+            .prepare_cached("INSERT INTO evidence (session, id, body) VALUES (?, ?, ?)")?
+            .execute(params![key, id, body])
+            .map(drop)
+            .or_else(|error| duplicate(error, "evidence", || id.clone())),
+        Row::Token {
+            row,
+            expires_at,
+            used_at,
+        } => {
+            let changed = conn
+                .prepare_cached(
+                    "INSERT INTO tokens (hash, session, hold, plan_hash, approver, expires_at, used_at) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET used_at = excluded.used_at \
+                     WHERE used_at IS NULL AND session = excluded.session AND hold = excluded.hold \
+                     AND plan_hash = excluded.plan_hash AND approver = excluded.approver",
+                )?
+                .execute(params![
+                    row.hash.as_bytes(),
+                    key,
+                    row.hold.as_str(),
+                    row.plan_hash.as_bytes(),
+                    row.approver.as_str(),
+                    expires_at,
+                    used_at
+                ])?;
+            match changed {
+                0 => Err(Error::TokenUsed(row.hold.clone())),
+                _ => Ok(()),
+            }
+        }
+        // Handled where the session's numbers are known.
+        Row::Event(_) | Row::Hold { .. } | Row::Status { .. } => Ok(()),
+    }
+}
+
+fn upsert(
+    conn: &Connection,
+    sql: &str,
+    session: i64,
+    (what, id): (&'static str, &str),
+    body: &str,
+) -> Result<(), Error> {
+    match conn.prepare_cached(sql)?.execute(params![session, id, body])? {
+        // Another session has one of that id.
+        0 => Err(Error::Duplicate {
+            what,
+            id: id.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn duplicate(error: rusqlite::Error, what: &'static str, id: impl FnOnce() -> String) -> Result<(), Error> {
+    Err(if is_taken(&error) {
+        Error::Duplicate { what, id: id() }
+    } else {
+        error.into()
+    })
+}
+
+/// One beginning for each permit and for each hold, by the table's indexes.
+fn start(
+    conn: &Connection,
+    session: i64,
+    permit: &PermitId,
+    run: &str,
+    hold: Option<&HoldId>,
+    body: &str,
+) -> Result<(), Error> {
+    conn.prepare_cached("INSERT INTO calls (session, permit, run, hold, body) VALUES (?, ?, ?, ?, ?)")?
+        .execute(params![
+            session,
+            permit.as_str(),
+            run,
+            hold.map(HoldId::as_str),
+            body
+        ])
+        .map(drop)
+        .map_err(|error| match (is_taken(&error), hold) {
+            (true, Some(hold)) if error.to_string().contains("calls.hold") => Error::HoldUsed(hold.clone()),
+            (true, _) => Error::AlreadyStarted(permit.clone()),
+            (false, _) => error.into(),
+        })
+}
+
+/// Only what has no receipt can turn out not to have run.
+fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE calls SET abandoned = 1 WHERE session = ? AND permit = ? AND NOT abandoned \
+             AND NOT EXISTS (SELECT 1 FROM receipts WHERE call = key)",
+        )?
+        .execute(params![session, permit.as_str()])?;
+    if changed == 0 {
+        return Err(if has_receipt(conn, session, permit)? {
+            Error::AlreadyFinished(permit.clone())
+        } else {
+            Error::NotStarted(permit.clone())
+        });
+    }
+    stop_writing(conn, session, permit)
+}
+
+fn stop_writing(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
+    conn.prepare_cached("DELETE FROM writers WHERE session = ? AND permit = ?")?
+        .execute(params![session, permit.as_str()])?;
+    Ok(())
+}
+
+fn has_receipt(conn: &Connection, session: i64, permit: &PermitId) -> Result<bool, Error> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM receipts WHERE \
+             call = (SELECT key FROM calls WHERE session = ? AND permit = ?))",
+        )?
+        .query_row(params![session, permit.as_str()], |row| row.get(0))?)
+}
+
+/// One writer for each resource, by the table's key.
+fn take(
+    conn: &Connection,
+    session: i64,
+    resource: &ResourceId,
+    execution: &str,
+    permit: &PermitId,
+    at: i64,
+) -> Result<(), Error> {
+    let name = resource.to_string();
+    let taken = conn
+        .prepare_cached(
+            "INSERT INTO writers (resource, session, execution, permit, at) VALUES (?, ?, ?, ?, ?) \
+             ON CONFLICT (resource) DO NOTHING",
+        )?
+        .execute(params![name, session, execution, permit.as_str(), at])?;
+    if taken == 1 {
+        return Ok(());
+    }
+    let writer: String = conn
+        .prepare_cached(
+            "SELECT id FROM sessions WHERE key = (SELECT session FROM writers WHERE resource = ?)",
+        )?
+        .query_row([&name], |row| row.get(0))?;
+    Err(Error::WriterTaken {
+        resource: resource.clone(),
+        session: text(&writer)?,
+    })
+}
+
+/// One receipt for each call, by the table's key.
+fn finish(
+    conn: &Connection,
+    session: i64,
+    permit: &PermitId,
+    body: &str,
+    pending: Option<&str>,
+) -> Result<(), Error> {
+    let kept = conn
+        .prepare_cached(
+            "INSERT INTO receipts (call, body, pending) \
+             SELECT key, ?1, ?2 FROM calls WHERE session = ?3 AND permit = ?4 AND NOT abandoned",
+        )?
+        .execute(params![body, pending, session, permit.as_str()])
+        .map_err(|error| {
+            if is_taken(&error) {
+                Error::AlreadyFinished(permit.clone())
+            } else {
+                error.into()
+            }
+        })?;
+    if kept == 0 {
+        return Err(Error::NotStarted(permit.clone()));
+    }
+    stop_writing(conn, session, permit)
+}
+
+fn verified(conn: &Connection, session: i64, permit: &PermitId, outcome: &str) -> Result<(), Error> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE receipts SET verification = ?1 WHERE verification IS NULL AND \
+             call = (SELECT key FROM calls WHERE session = ?2 AND permit = ?3)",
+        )?
+        .execute(params![outcome, session, permit.as_str()])?;
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(if has_receipt(conn, session, permit)? {
+        Error::AlreadyVerified(permit.clone())
+    } else {
+        Error::NotFinished(permit.clone())
+    })
+}
+
+/// A pending hold may be written again or decided. A decided one never changes, whoever asks.
+fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+    let Row::Hold {
+        id,
+        plan_hash,
+        status,
+        expires_at,
+        body,
+    } = row
+    else {
+        return Ok(());
+    };
+    let changed = conn
+        .prepare_cached(
+            "INSERT INTO holds (session, id, plan_hash, status, expires_at, body) VALUES (?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body \
+             WHERE status = 'pending' AND session = excluded.session AND plan_hash = excluded.plan_hash",
+        )?
+        .execute(params![
+            session,
+            id.as_str(),
+            plan_hash.as_bytes(),
+            status,
+            expires_at,
+            body
+        ])?;
+    match changed {
+        0 => Err(why_not(conn, id)?),
+        _ => Ok(()),
+    }
+}
+
+fn why_not(conn: &Connection, id: &HoldId) -> Result<Error, Error> {
+    let pending: bool = conn
+        .prepare_cached("SELECT status = 'pending' FROM holds WHERE id = ?")?
+        .query_row([id.as_str()], |row| row.get(0))?;
+    Ok(if pending {
+        Error::HoldChanged(id.clone())
+    } else {
+        Error::HoldDecided(id.clone())
+    })
+}
+
+/// A person decided a hold: a session that waits goes on, in the same step, and one that is worked on will not wait
+/// for what was decided. Says the place of the event that says so.
+fn decided(conn: &Connection, key: i64, at: i64) -> Result<Option<i64>, Error> {
+    let held: bool = conn
+        .prepare_cached("UPDATE sessions SET decided = 1 WHERE key = ? RETURNING status = 'held'")?
+        .query_row([key], |row| row.get(0))?;
+    if !held {
+        return Ok(None);
+    }
+    super::queue::put_back(conn, key, at).map(Some)
+}
+
+/// Where the session stands now. Any status but the two of work in hand ends the claim. A session that someone
+/// wants stopped neither goes on nor waits for a human, and one whose hold was decided meanwhile does not wait for
+/// that: they go back to the queue.
+pub(super) fn set_status(
+    conn: &Connection,
+    key: i64,
+    at: i64,
+    status: Status,
+    answer: Option<&str>,
+    error: Option<&str>,
+) -> Result<Status, Error> {
+    let ends = is_terminal(status);
+    let works = matches!(status, Status::InProgress | Status::Cancelling);
+    let stands: String = conn
+        .prepare_cached(
+            "UPDATE sessions SET \
+             status = CASE WHEN cancel_requested AND ?1 = 'in_progress' THEN 'cancelling' \
+                           WHEN (cancel_requested OR decided) AND ?1 = 'held' THEN 'pending' ELSE ?1 END, \
+             worker = CASE WHEN ?2 THEN worker END, \
+             completed_at = CASE WHEN ?3 THEN ?4 END WHERE key = ?5 RETURNING status",
+        )?
+        .query_row(params![status.as_str(), works, ends, at, key], |row| row.get(0))?;
+    if answer.is_some() || error.is_some() {
+        conn.prepare_cached(
+            "UPDATE session_texts SET answer = coalesce(?1, answer), error = coalesce(?2, error) \
+             WHERE session = ?3",
+        )?
+        .execute(params![answer, error, key])?;
+    }
+    text(&stands)
+}
+
+/// The number by which rows know a session. One that is being removed for good has none any more.
+pub(super) fn key_of(conn: &Connection, session: &SessionId) -> Result<i64, Error> {
+    conn.prepare_cached("SELECT key FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
+        .query_row([session.as_str()], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| Error::not_found("session", session))
+}

@@ -1,0 +1,224 @@
+//! `SQLite`: one connection that writes, owned by a thread of its own; a few that read.
+
+mod apply;
+mod fault;
+mod migrate;
+mod open;
+mod queue;
+mod read;
+mod retain;
+mod trace;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::{Error, Open, Options, Place};
+use writer::{Message, QUEUE, Task, Writer};
+
+pub(crate) use apply::{Applied, apply};
+pub(crate) use open::{integrity, no_orphans};
+pub(crate) use rusqlite::Connection as Handle;
+
+/// The functions that run inside a transaction of the writing thread.
+pub(crate) mod write {
+    pub(crate) use super::queue::{
+        claim, claim_next, heartbeat, release, request_cancel, resubmit, submit, submit_input, take_over,
+    };
+    pub(crate) use super::retain::{
+        purge_some, purgeable, restore, set_setting, soft_delete, soft_delete_some,
+    };
+}
+
+/// The functions that run on a connection that only reads.
+pub(crate) mod look {
+    pub(crate) use super::read::{
+        calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
+        find_session, hold, holds, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
+        writers,
+    };
+    pub(crate) use super::trace::{facts, interactions, steps};
+}
+
+/// How many reads run at the same time.
+const READERS: usize = 4;
+
+/// A database in a file or in memory.
+pub(crate) struct Backend {
+    path: PathBuf,
+    busy: Duration,
+    place: Place,
+    /// Nothing where the store is only read.
+    jobs: Option<mpsc::Sender<Message>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Readers that nobody uses at the moment.
+    idle: Mutex<Vec<Connection>>,
+    readers: Semaphore,
+    /// Only for noticing what others wrote: the number means something to one connection alone.
+    watcher: tokio::sync::Mutex<Option<Connection>>,
+}
+
+impl Backend {
+    pub(crate) fn open(options: &Options) -> Result<Self, Error> {
+        let path = options
+            .path()
+            .map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
+        let busy = options.busy_timeout;
+        let conn = match (&options.place, options.open) {
+            (Place::Memory, _) => Some(open::memory().map_err(|error| error.at(&path))?),
+            (Place::File(file), Open::ReadWrite) => {
+                Some(open::writer(file, busy).map_err(|error| error.at(&path))?)
+            }
+            (Place::File(file), Open::ReadOnly) => {
+                open::check_readable(file, busy).map_err(|error| error.at(&path))?;
+                None
+            }
+        };
+        let (jobs, thread) = match conn {
+            Some(conn) => {
+                let (jobs, received) = mpsc::channel(QUEUE);
+                let writer = Writer::new(conn, path.clone());
+                let thread = std::thread::Builder::new()
+                    .name("store".to_owned())
+                    .spawn(move || writer.run(received))
+                    .map_err(|error| Error::Io {
+                        path: path.clone(),
+                        reason: error.to_string(),
+                    })?;
+                (Some(jobs), Some(thread))
+            }
+            None => (None, None),
+        };
+        Ok(Self {
+            path,
+            busy,
+            place: options.place.clone(),
+            jobs,
+            thread: Mutex::new(thread),
+            idle: Mutex::new(Vec::new()),
+            readers: Semaphore::new(READERS),
+            watcher: tokio::sync::Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs inside a transaction, and answers when it is kept. May run more than once; only once is kept.
+    pub(crate) async fn write<T, F>(&self, durable: bool, work: F) -> Result<T, Error>
+    where
+        F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
+        T: Send + 'static,
+    {
+        let jobs = self.jobs.as_ref().ok_or_else(|| Error::ReadOnly {
+            path: self.path.clone(),
+        })?;
+        let (job, answer) = Task::of(durable, work);
+        jobs.send(Message::Job(job)).await.map_err(|_| Error::Closed)?;
+        answer
+            .await
+            .map_err(|_| Error::Closed)?
+            .map_err(|error| error.at(&self.path))
+    }
+
+    /// Runs on a connection that only reads, and sees one state of the database throughout.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, Error>
+    where
+        F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
+        T: Send + 'static,
+    {
+        if self.place == Place::Memory {
+            return self.write(false, work).await;
+        }
+        let _permit = self.readers.acquire().await.map_err(|_| Error::Closed)?;
+        let idle = self.lock_idle().pop();
+        let (path, busy) = (self.path.clone(), self.busy);
+        let (answer, conn) = tokio::task::spawn_blocking(move || {
+            let conn = match idle {
+                Some(conn) => conn,
+                None => match open::reader(&path, busy) {
+                    Ok(conn) => conn,
+                    Err(error) => return (Err(error), None),
+                },
+            };
+            let answer = conn
+                .unchecked_transaction()
+                .map_err(Error::from)
+                .and_then(|tx| work(&tx));
+            (answer, Some(conn))
+        })
+        .await
+        .map_err(|error| Error::Database(error.to_string()))?;
+        if let Some(conn) = conn
+            && !self.readers.is_closed()
+        {
+            self.lock_idle().push(conn);
+        }
+        answer.map_err(|error| error.at(&self.path))
+    }
+
+    /// A number that changes when anyone has written.
+    pub(crate) async fn version(&self) -> Result<i64, Error> {
+        if self.place == Place::Memory {
+            return Ok(0);
+        }
+        let mut watcher = self.watcher.lock().await;
+        if self.readers.is_closed() {
+            return Err(Error::Closed);
+        }
+        let (path, busy, conn) = (self.path.clone(), self.busy, watcher.take());
+        let (version, conn) = tokio::task::spawn_blocking(move || {
+            let conn = match conn {
+                Some(conn) => conn,
+                None => open::reader(&path, busy)?,
+            };
+            Ok::<_, Error>((read::data_version(&conn)?, conn))
+        })
+        .await
+        .map_err(|error| Error::Database(error.to_string()))?
+        .map_err(|error| error.at(&self.path))?;
+        *watcher = Some(conn);
+        Ok(version)
+    }
+
+    /// Takes nothing more, does what waits, and closes the file.
+    pub(crate) async fn close(&self) {
+        self.readers.close();
+        self.lock_idle().clear();
+        self.watcher.lock().await.take();
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Message::Close).await;
+        }
+        let thread = self.take_thread();
+        if let Some(thread) = thread {
+            // A thread that panicked has said so already.
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_thread(&self) -> Option<JoinHandle<()>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Backend {
+    /// Waits until what was brought is kept: a handle that goes away loses nothing.
+    fn drop(&mut self) {
+        self.lock_idle().clear();
+        self.watcher.get_mut().take();
+        drop(self.jobs.take());
+        if let Some(thread) = self.take_thread() {
+            let _ = thread.join();
+        }
+    }
+}

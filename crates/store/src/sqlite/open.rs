@@ -1,0 +1,237 @@
+//! Opens a file: what is there, may it be written to, is it ours, is it whole.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::migrate::{self, APPLICATION_ID, MIGRATIONS, newest};
+use crate::Error;
+
+/// Files up to this size are checked whenever they are opened.
+const CHECK_ALWAYS: u64 = 4 << 20;
+/// Files up to this size are checked when the last process that wrote to them did not close them.
+const CHECK_UNCLEAN: u64 = 256 << 20;
+/// After how many pages what was logged goes into the file itself.
+const CHECKPOINT_PAGES: u32 = 4_000;
+const STATEMENTS: usize = 64;
+
+/// The connection that writes.
+pub(super) fn writer(path: &Path, busy: Duration) -> Result<Connection, Error> {
+    prepare_place(path)?;
+    let unclean = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(busy)?;
+    if conn.is_readonly("main")? {
+        return Err(Error::ReadOnly {
+            path: path.to_owned(),
+        });
+    }
+    check_ours(&conn, path)?;
+    check_whole(&conn, path, unclean)?;
+    let found = migrate::version(&conn)?;
+    if found > newest(MIGRATIONS) {
+        return Err(Error::NewerSchema {
+            found,
+            known: newest(MIGRATIONS),
+        });
+    }
+    use_wal(&conn, busy)?;
+    configure(&conn)?;
+    migrate::migrate(&mut conn, Some(path), MIGRATIONS)?;
+    Ok(conn)
+}
+
+/// A database that is gone with its connection.
+pub(super) fn memory() -> Result<Connection, Error> {
+    let mut conn = Connection::open_in_memory()?;
+    configure(&conn)?;
+    migrate::migrate(&mut conn, None, MIGRATIONS)?;
+    Ok(conn)
+}
+
+/// A connection that only reads.
+pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(busy)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(conn)
+}
+
+/// Looks at a file that nobody here writes to.
+pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Error> {
+    let there = fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Error::Missing {
+            path: path.to_owned(),
+        },
+        _ => Error::Denied {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        },
+    })?;
+    if there.is_dir() {
+        return Err(Error::IsDirectory {
+            path: path.to_owned(),
+        });
+    }
+    let conn = reader(path, busy)?;
+    check_ours(&conn, path)?;
+    let (found, known) = (migrate::version(&conn)?, newest(MIGRATIONS));
+    match found.cmp(&known) {
+        std::cmp::Ordering::Less => Err(Error::OlderSchema { found, known }),
+        std::cmp::Ordering::Greater => Err(Error::NewerSchema { found, known }),
+        std::cmp::Ordering::Equal => migrate::check(&conn, MIGRATIONS),
+    }
+}
+
+/// The folder exists and is its owner's; so is the file.
+fn prepare_place(path: &Path) -> Result<(), Error> {
+    let denied = |error: &std::io::Error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => Error::ReadOnly {
+            path: path.to_owned(),
+        },
+        ErrorKind::StorageFull => Error::Full {
+            path: path.to_owned(),
+        },
+        _ => Error::Denied {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        },
+    };
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => {
+            return Err(Error::IsDirectory {
+                path: path.to_owned(),
+            });
+        }
+        Ok(_) => {
+            return match OpenOptions::new().append(true).open(path) {
+                Ok(_) => Ok(()),
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(Error::ReadOnly {
+                    path: path.to_owned(),
+                }),
+                Err(error) => Err(denied(&error)),
+            };
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(denied(&error)),
+    }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|error| Error::Folder {
+                path: folder.to_owned(),
+                reason: error.to_string(),
+            })?;
+    }
+    // Not truncated: another process may have made it in between.
+    match OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Ok(_) => Ok(()),
+        Err(error) => Err(denied(&error)),
+    }
+}
+
+fn check_ours(conn: &Connection, path: &Path) -> Result<(), Error> {
+    let id: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if id == APPLICATION_ID {
+        return Ok(());
+    }
+    let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    // A file without anything in it: new, or being made by another process.
+    if id == 0 && objects == 0 {
+        return Ok(());
+    }
+    // What another process made in between is ours.
+    let id: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if id == APPLICATION_ID {
+        return Ok(());
+    }
+    Err(Error::Foreign {
+        path: path.to_owned(),
+    })
+}
+
+fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Error> {
+    let size = fs::metadata(path).map_or(0, |file| file.len());
+    if size <= CHECK_ALWAYS || (unclean && size <= CHECK_UNCLEAN) {
+        return integrity(conn, "PRAGMA quick_check(1)");
+    }
+    Ok(())
+}
+
+/// What `SQLite`'s own check says.
+pub(crate) fn integrity(conn: &Connection, check: &str) -> Result<(), Error> {
+    let mut statement = conn.prepare(check)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let said: String = row.get(0)?;
+        if said != "ok" {
+            return Err(Error::corrupt(said));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing points at what is not there.
+pub(crate) fn no_orphans(conn: &Connection) -> Result<(), Error> {
+    let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    match rows.next()? {
+        Some(row) => Err(Error::corrupt(format!(
+            "a row of `{}` belongs to nothing",
+            row.get::<_, String>(0)?
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Changing to the log needs the file alone for a moment, and `SQLite` does not wait for that by itself.
+fn use_wal(conn: &Connection, busy: Duration) -> Result<(), Error> {
+    let until = Instant::now() + busy;
+    loop {
+        let mode = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                return Err(Error::Database(format!(
+                    "the file system cannot keep a write-ahead log (the journal stays `{mode}`)"
+                )));
+            }
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < until =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn configure(conn: &Connection) -> Result<(), Error> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
+    conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(())
+}
+
+/// `PATH-wal` and the like.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,221 @@
+//! The one thread that writes. It takes whatever waits, writes it in one transaction, and answers when that is kept.
+
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::Error;
+
+/// How many jobs can wait before whoever brings more has to wait.
+pub(super) const QUEUE: usize = 256;
+/// How many jobs are kept together at most: nobody waits longer than for these.
+const GROUP: usize = 128;
+
+/// Something to do with the connection that writes. It may be asked more than once, and starts anew each time.
+pub(super) trait Job: Send {
+    fn is_durable(&self) -> bool;
+    fn run(&mut self, conn: &Connection) -> Result<(), Error>;
+    fn reply(self: Box<Self>, kept: Result<(), Error>);
+}
+
+/// A job made of a function, and whoever waits for its answer.
+pub(super) struct Task<F, T> {
+    work: F,
+    durable: bool,
+    answer: Option<T>,
+    waiting: oneshot::Sender<Result<T, Error>>,
+}
+
+impl<F, T> Task<F, T>
+where
+    F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
+    T: Send + 'static,
+{
+    pub(super) fn of(durable: bool, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Error>>) {
+        let (waiting, answer) = oneshot::channel();
+        let task = Self {
+            work,
+            durable,
+            answer: None,
+            waiting,
+        };
+        (Box::new(task), answer)
+    }
+}
+
+impl<F, T> Job for Task<F, T>
+where
+    F: Fn(&Connection) -> Result<T, Error> + Send,
+    T: Send,
+{
+    fn is_durable(&self) -> bool {
+        self.durable
+    }
+
+    fn run(&mut self, conn: &Connection) -> Result<(), Error> {
+        self.answer = Some((self.work)(conn)?);
+        Ok(())
+    }
+
+    fn reply(self: Box<Self>, kept: Result<(), Error>) {
+        let Self { answer, waiting, .. } = *self;
+        // Where nobody waits any more, what was kept stays kept.
+        let _ = waiting.send(kept.and_then(|()| answer.ok_or(Error::Closed)));
+    }
+}
+
+/// What the thread is told.
+pub(super) enum Message {
+    /// Do this.
+    Job(Box<dyn Job>),
+    /// Do what waits, then end.
+    Close,
+}
+
+/// The thread's own.
+pub(super) struct Writer {
+    pub(super) conn: Connection,
+    pub(super) path: PathBuf,
+    /// Whether commits reach the disk before they return, as the connection is set now.
+    full: bool,
+}
+
+/// Why a group of jobs was not kept.
+enum Failed {
+    /// It could not begin: trying again at once would end the same way.
+    ToBegin(Error),
+    /// It began. Some of it may be kept alone.
+    OnTheWay(Error),
+}
+
+impl Writer {
+    pub(super) const fn new(conn: Connection, path: PathBuf) -> Self {
+        Self {
+            conn,
+            path,
+            full: false,
+        }
+    }
+
+    /// Until nobody can bring any more.
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Message>) {
+        let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
+        while let Some(first) = jobs.blocking_recv() {
+            let mut next = Some(first);
+            while let Some(message) = next {
+                match message {
+                    Message::Job(job) => group.push(job),
+                    Message::Close => jobs.close(),
+                }
+                next = if group.len() < GROUP {
+                    jobs.try_recv().ok()
+                } else {
+                    None
+                };
+            }
+            self.keep(&mut group);
+        }
+        // The last connection that closes does it too; this one does it also while others read.
+        let checkpoint = self
+            .conn
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        if let Err(error) = checkpoint {
+            tracing::debug!(%error, "no checkpoint at the end");
+        }
+    }
+
+    fn keep(&mut self, group: &mut Vec<Box<dyn Job>>) {
+        match self.together(group) {
+            Ok(outcomes) => {
+                for (job, outcome) in group.drain(..).zip(outcomes) {
+                    job.reply(outcome);
+                }
+            }
+            Err(Failed::OnTheWay(_)) if group.len() > 1 => {
+                for mut job in group.drain(..) {
+                    let outcome = match self.together(std::slice::from_mut(&mut job)) {
+                        Ok(mut outcomes) => outcomes.pop().unwrap_or(Ok(())),
+                        Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => Err(error.at(&self.path)),
+                    };
+                    job.reply(outcome);
+                }
+            }
+            Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => {
+                let error = error.at(&self.path);
+                for job in group.drain(..) {
+                    job.reply(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// One transaction. A job that is refused leaves the others alone; a storage that fails fails them all.
+    fn together(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), Error>>, Failed> {
+        self.sync(jobs.iter().any(|job| job.is_durable()))
+            .and_then(|()| self.execute("BEGIN IMMEDIATE"))
+            .map_err(Failed::ToBegin)?;
+        let outcomes = match jobs {
+            [only] => only.run(&self.conn).map(|()| vec![Ok(())]).or_else(|error| {
+                self.roll_back();
+                if error.is_storage() {
+                    Err(error)
+                } else {
+                    Ok(vec![Err(error)])
+                }
+            }),
+            many => many.iter_mut().map(|job| self.apart(&mut **job)).collect(),
+        };
+        let outcomes = outcomes.map_err(|error| {
+            self.roll_back();
+            Failed::OnTheWay(error)
+        })?;
+        if !self.conn.is_autocommit() {
+            self.execute("COMMIT").map_err(|error| {
+                self.roll_back();
+                Failed::OnTheWay(error)
+            })?;
+        }
+        Ok(outcomes)
+    }
+
+    /// One job of several. The outer error is the storage's, the inner one the job's.
+    fn apart(&self, job: &mut dyn Job) -> Result<Result<(), Error>, Error> {
+        self.execute("SAVEPOINT job")?;
+        let outcome = job.run(&self.conn);
+        match outcome {
+            Err(error) if error.is_storage() || self.conn.is_autocommit() => return Err(error),
+            Err(_) => self.execute("ROLLBACK TO job")?,
+            Ok(()) => {}
+        }
+        self.execute("RELEASE job")?;
+        Ok(outcome)
+    }
+
+    fn sync(&mut self, full: bool) -> Result<(), Error> {
+        if self.full != full {
+            // Not from the cache: this one takes effect when it is compiled.
+            self.conn.execute_batch(if full {
+                "PRAGMA synchronous = FULL"
+            } else {
+                "PRAGMA synchronous = NORMAL"
+            })?;
+            self.full = full;
+        }
+        Ok(())
+    }
+
+    /// `SQLite` may have done it by itself.
+    fn roll_back(&self) {
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.execute("ROLLBACK")
+        {
+            tracing::error!(%error, "rolling back failed");
+        }
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), Error> {
+        self.conn.prepare_cached(sql)?.raw_execute()?;
+        Ok(())
+    }
+}

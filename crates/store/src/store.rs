@@ -1,0 +1,344 @@
+//! The handle: what others call. No type of a database leaves this room.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use interlock_protocol::{Event, EventBody, Sequence, SessionId, Status, UserId, WorkerId};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use crate::prepare::{event_id, nanoseconds, prepare};
+use crate::sqlite::{self, Applied, Backend, look, write};
+use crate::{
+    Batch, Cancelled, Claim, Concurrency, Error, Kept, NewSession, Options, QueueLimits, Retained, Retention,
+    Session, Submitted,
+};
+
+/// How often other processes are looked for.
+const POLL: Duration = Duration::from_millis(250);
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Everything that is kept. Cheap to clone; the last one that goes away waits until what was brought is kept.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) backend: Arc<Backend>,
+    /// Counts what may have given a worker something to do.
+    work: Arc<watch::Sender<u64>>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("path", &self.path())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens a store, makes it if it is not there, and brings it up to date. Blocks while it does, and needs no
+    /// runtime; everything else here does.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        Ok(Self {
+            backend: Arc::new(Backend::open(options)?),
+            work: Arc::new(watch::Sender::new(0)),
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.backend.path()
+    }
+
+    /// Takes nothing more, keeps what waits, and closes the file. Other handles of the same store then answer
+    /// [`Error::Closed`].
+    pub async fn close(&self) {
+        self.backend.close().await;
+    }
+
+    /// Looks at every page and every row's constraints. Slow for a large file.
+    pub async fn integrity(&self) -> Result<(), Error> {
+        self.backend
+            .read(|conn| {
+                sqlite::integrity(conn, "PRAGMA integrity_check(10)")?;
+                sqlite::no_orphans(conn)
+            })
+            .await
+    }
+
+    /// Keeps a batch: all of it or nothing.
+    ///
+    /// A status other than `in_progress` and `cancelling` ends the claim. A decided hold in a batch without a
+    /// claim puts a held session back into the queue; the event that says so comes last in [`Kept`].
+    pub async fn append(&self, batch: Batch) -> Result<Kept, Error> {
+        let (prepared, unplaced) = prepare(batch)?;
+        let (session, at) = (unplaced.session().clone(), unplaced.at());
+        let durable = prepared.durable;
+        let Applied {
+            last_event,
+            went_on,
+            wakes,
+        } = self
+            .backend
+            .write(durable, move |conn| sqlite::apply(conn, &prepared))
+            .await?;
+        if wakes {
+            self.wake();
+        }
+        let mut events = unplaced.place(last_event.unsigned_abs());
+        if let Some(place) = went_on {
+            events.push(Event {
+                id: event_id(&session, place.unsigned_abs()),
+                session,
+                sequence: Sequence::new(place.unsigned_abs()),
+                at,
+                stage: None,
+                execution: None,
+                body: EventBody::SessionStatus {
+                    status: Status::Pending,
+                },
+            });
+        }
+        Ok(Kept { events })
+    }
+
+    /// Puts a session into the queue, and tells it as the session's first event.
+    pub async fn submit(&self, session: NewSession, limits: &QueueLimits) -> Result<Submitted, Error> {
+        let limits = *limits;
+        let submitted = self
+            .backend
+            .write(true, move |conn| write::submit(conn, &session, limits))
+            .await?;
+        self.wake();
+        Ok(submitted)
+    }
+
+    /// Gives an ended session its next input: it waits for a worker again.
+    pub async fn submit_input(
+        &self,
+        session: &SessionId,
+        input: impl Into<String>,
+        limits: &QueueLimits,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (session, input, limits, now) = (session.clone(), input.into(), *limits, nanoseconds(now)?);
+        self.backend
+            .write(true, move |conn| {
+                write::submit_input(conn, &session, &input, limits, now)
+            })
+            .await?;
+        self.wake();
+        Ok(())
+    }
+
+    /// A held session waits for a worker again. One that waits already, or is worked on, stays as it is.
+    pub async fn resubmit(&self, session: &SessionId, now: Timestamp) -> Result<(), Error> {
+        let (session, now) = (session.clone(), nanoseconds(now)?);
+        self.backend
+            .write(true, move |conn| write::resubmit(conn, &session, now))
+            .await?;
+        self.wake();
+        Ok(())
+    }
+
+    /// The next session to work on: highest priority first, then the oldest. Nothing where none waits or enough
+    /// are worked on; counting and claiming are one step, for every process.
+    pub async fn claim_next(
+        &self,
+        worker: &WorkerId,
+        now: Timestamp,
+        limits: Concurrency,
+    ) -> Result<Option<(Claim, Session)>, Error> {
+        let (worker, now) = (worker.clone(), nanoseconds(now)?);
+        self.backend
+            .write(false, move |conn| write::claim_next(conn, &worker, now, limits))
+            .await
+    }
+
+    /// One particular session that waits for a worker or for a human.
+    pub async fn claim(
+        &self,
+        session: &SessionId,
+        worker: &WorkerId,
+        now: Timestamp,
+    ) -> Result<Claim, Error> {
+        let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
+        self.backend
+            .write(false, move |conn| write::claim(conn, &session, &worker, now))
+            .await
+    }
+
+    /// This worker is alive.
+    pub async fn heartbeat(&self, worker: &WorkerId, now: Timestamp) -> Result<(), Error> {
+        let (worker, now) = (worker.clone(), nanoseconds(now)?);
+        self.backend
+            .write(false, move |conn| write::heartbeat(conn, &worker, now))
+            .await
+    }
+
+    /// Ends a claim where the session stands now. Does nothing where a batch with a status has ended it already.
+    pub async fn release(&self, claim: &Claim, status: Status, now: Timestamp) -> Result<(), Error> {
+        let (claim, now) = (claim.clone(), nanoseconds(now)?);
+        self.backend
+            .write(true, move |conn| write::release(conn, &claim, status, now))
+            .await?;
+        self.wake();
+        Ok(())
+    }
+
+    /// What workers left that were not heard of for so long goes back to the queue; their claims end.
+    pub async fn take_over(&self, now: Timestamp, stale_after: Duration) -> Result<Vec<SessionId>, Error> {
+        let stale = SignedDuration::try_from(stale_after).unwrap_or(SignedDuration::MAX);
+        let stale = now.checked_sub(stale).unwrap_or(Timestamp::UNIX_EPOCH);
+        let (now, stale) = (nanoseconds(now)?, nanoseconds(stale)?);
+        let taken = self
+            .backend
+            .write(true, move |conn| write::take_over(conn, now, stale))
+            .await?;
+        if !taken.is_empty() {
+            self.wake();
+        }
+        Ok(taken)
+    }
+
+    /// Asks for a session to be stopped, wherever it stands.
+    pub async fn request_cancel(
+        &self,
+        session: &SessionId,
+        by: Option<&UserId>,
+        now: Timestamp,
+    ) -> Result<Cancelled, Error> {
+        let (session, by, now) = (session.clone(), by.cloned(), nanoseconds(now)?);
+        let cancelled = self
+            .backend
+            .write(true, move |conn| {
+                write::request_cancel(conn, &session, by.as_ref(), now)
+            })
+            .await?;
+        self.wake();
+        Ok(cancelled)
+    }
+
+    /// Deletes an ended session for people. It is kept until retention removes it.
+    pub async fn soft_delete(&self, session: &SessionId, now: Timestamp) -> Result<(), Error> {
+        let (session, now) = (session.clone(), nanoseconds(now)?);
+        self.backend
+            .write(false, move |conn| write::soft_delete(conn, &session, now))
+            .await
+    }
+
+    /// Takes back a deletion.
+    pub async fn restore(&self, session: &SessionId) -> Result<(), Error> {
+        let session = session.clone();
+        self.backend
+            .write(false, move |conn| write::restore(conn, &session))
+            .await
+    }
+
+    /// Forgets what is old enough, in steps so small that others hardly wait.
+    pub async fn retain(&self, retention: &Retention, now: Timestamp) -> Result<Retained, Error> {
+        let before = |days: u32| {
+            let long = DAY.checked_mul(i32::try_from(days).unwrap_or(i32::MAX));
+            let at = long.and_then(|long| now.checked_sub(long).ok());
+            nanoseconds(at.unwrap_or(Timestamp::UNIX_EPOCH))
+        };
+        let mut retained = Retained::default();
+        let today = nanoseconds(now)?;
+        if let Some(days) = retention.sessions_days {
+            let before = before(days)?;
+            loop {
+                let some = self
+                    .backend
+                    .write(false, move |conn| write::soft_delete_some(conn, before, today))
+                    .await?;
+                retained.soft_deleted += some;
+                if some == 0 {
+                    break;
+                }
+            }
+        }
+        if let Some(days) = retention.purge_days {
+            let before = before(days)?;
+            let next = move |conn: &sqlite::Handle| write::purgeable(conn, before);
+            while let Some(key) = self.backend.read(next).await? {
+                let purge = move |conn: &sqlite::Handle| write::purge_some(conn, key, before);
+                while !self.backend.write(false, purge).await? {}
+                retained.purged += 1;
+            }
+        }
+        Ok(retained)
+    }
+
+    /// Keeps a setting: the kill switch and the like.
+    pub async fn set_setting(&self, name: impl Into<String>, value: impl Into<String>) -> Result<(), Error> {
+        let (name, value) = (name.into(), value.into());
+        self.backend
+            .write(true, move |conn| write::set_setting(conn, &name, &value))
+            .await
+    }
+
+    /// A watch on the queue, for a loop that claims until there is nothing and then waits.
+    pub fn work(&self) -> Work {
+        Work {
+            store: self.clone(),
+            counter: self.work.subscribe(),
+            seen: None,
+        }
+    }
+
+    fn wake(&self) {
+        self.work.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// Says when to look at the queue again.
+#[derive(Debug)]
+pub struct Work {
+    store: Store,
+    counter: watch::Receiver<u64>,
+    seen: Option<i64>,
+}
+
+impl Work {
+    /// Until there may be something to claim: something happened in this process since the last call, or another
+    /// process wrote, or the time is over. What happens between two calls is not missed.
+    pub async fn wait(&mut self, at_most: Duration) -> Result<(), Error> {
+        let until = tokio::time::Instant::now() + at_most;
+        loop {
+            let now = tokio::time::Instant::now();
+            if now >= until {
+                return Ok(());
+            }
+            let changed = tokio::time::timeout_at(until.min(now + POLL), self.counter.changed());
+            if changed.await.is_ok() {
+                return Ok(());
+            }
+            let version = self.store.data_version().await?;
+            if self.seen.replace(version) != Some(version) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Store {
+    /// A number that changes when anyone has written, in this process or in another.
+    pub(crate) async fn data_version(&self) -> Result<i64, Error> {
+        self.backend.version().await
+    }
+
+    pub(crate) async fn look<T, F>(&self, work: F) -> Result<T, Error>
+    where
+        F: Fn(&sqlite::Handle) -> Result<T, Error> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.backend.read(work).await
+    }
+
+    /// Whether someone asked for a session to be stopped.
+    pub async fn cancel_requested(&self, session: &SessionId) -> Result<bool, Error> {
+        let session = session.clone();
+        self.look(move |conn| look::cancel_requested(conn, &session))
+            .await
+    }
+}
