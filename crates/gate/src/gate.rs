@@ -145,6 +145,11 @@ impl Gate {
         &self.catalogue
     }
 
+    /// What an operator set.
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Answers a proposal to run a tool.
     pub fn decide(
         &self,
