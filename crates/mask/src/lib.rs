@@ -1,1 +1,41 @@
 //! What looks like a secret is replaced before anyone sees it.
+//!
+//! Results of tools, errors, replies of models and what people type pass through a [`Masker`] before they are stored,
+//! streamed, logged or shown to a model. A secret becomes `[masked:KIND]`, where [`Kind`] is one of a stable list; what
+//! is around it stays, so that a reader still sees which key, which host and which user it belonged to.
+//!
+//! This room must never let a known shape of secret through because its surroundings are broken (a truncated PEM block,
+//! half a manifest, JSON inside prose), never skip a pattern that an operator asked for, never mask across the structure
+//! of JSON, and never panic. Time grows with the length of the text. Masking what is masked changes nothing.
+//!
+//! Data walks: one set of cheap triggers (`finder`) says which finders are worth asking, most often none; each finder
+//! says which [`span`] of the text is a secret (`prefix` for tokens that show what they are, `assignment` for
+//! `key = value`, `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets); overlapping
+//! spans become one; [`Masker::mask_text`] puts markers in their place and looks again until nothing changes.
+//! [`Masker::mask_value`] does the same in JSON, where the name of a key is enough. [`StreamMasker`] takes text in
+//! pieces and holds back what could become a secret.
+
+mod assignment;
+mod base64;
+mod command;
+mod files;
+mod finder;
+mod header;
+mod keys;
+mod kind;
+mod manifest;
+mod masker;
+mod options;
+mod pem;
+mod placeholder;
+mod prefix;
+mod span;
+mod stream;
+mod url;
+mod value;
+mod yaml;
+
+pub use kind::Kind;
+pub use masker::Masker;
+pub use options::{Custom, Error, Options};
+pub use stream::StreamMasker;

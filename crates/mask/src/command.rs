@@ -1,0 +1,132 @@
+//! Secrets on command lines.
+
+use regex::Regex;
+
+use crate::assignment::bare_end;
+use crate::finder::{Finder, first_group};
+use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word};
+use crate::span::Spans;
+use crate::{Kind, keys};
+
+pub(crate) const FINDERS: &[Finder] = &[
+    Finder {
+        kind: Kind::Password,
+        trigger: "(?i-u)-(?:[a-z0-9]+[-_]?)*(?:pass|secret|token|key|pwd)",
+        pattern: r#"(?i-u:-(?:[a-z0-9]+[-_])*(?:[a-z0-9]*(?:password|passwd|passphrase|passwort|pass|pwd|secret|token|apikey)|(?:api|access|secret|private|auth|account|encryption|master|signing)[-_]?key))(?:[ \t]+|"[ \t]*,[ \t\n]*"|'[ \t]*,[ \t\n]*')"#,
+        find: flag,
+    },
+    Finder {
+        kind: Kind::Password,
+        trigger: "mysql|mariadb",
+        pattern: r"(?-u:\b)(?:mysql|mariadb)[a-z_-]*(?:[ \t]+[^\s|;&]+)*?[ \t]+-p(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        find: mysql,
+    },
+    Finder {
+        kind: Kind::Password,
+        trigger: "curl|wget|http|sshpass|redis-cli|ldap|smbclient|pass:|skopeo|rpcclient|-cli",
+        pattern: r"(?-u:\b)(?:curl(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-u|--user|-U|--proxy-user)[ =]?['\x22]?[^\s:'\x22]+:|sshpass[ \t]+-p[ \t]*['\x22]?|redis-cli(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-a|--pass)[ \t]+['\x22]?|ldap[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-w[ \t]*['\x22]?|(?:smbclient|rpcclient)(?:[ \t]+[^\s|;&]+)*?[ \t]+-U[ \t]*['\x22]?[^\s%'\x22]+%|-pass(?:in|out)?[ \t]+pass:)([^\s'\x22]+)",
+        find: first_group,
+    },
+];
+
+/// `--password X`, also as two elements of a JSON array. `--password=X` is an assignment.
+fn flag(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for found in regex.find_iter(text) {
+        let before = text[..found.start()].chars().next_back();
+        if before.is_some_and(|character| !(character.is_whitespace() || "-\"'[({`=".contains(character))) {
+            continue;
+        }
+        let name = found
+            .as_str()
+            .trim_end_matches([' ', '\t', '\n', '"', '\'', ','])
+            .trim_start_matches('-');
+        let Some(kind) = keys::kind_of(name) else { continue };
+        let listed = found.as_str().ends_with(['"', '\'']);
+        let mut start = found.end();
+        let end = if listed {
+            start
+                + text[start..]
+                    .find(['"', '\'', '\n'])
+                    .unwrap_or(text.len() - start)
+        } else {
+            match text[start..].chars().next() {
+                Some(quote @ ('"' | '\'')) => {
+                    start += 1;
+                    start + text[start..].find([quote, '\n']).unwrap_or(text.len() - start)
+                }
+                _ => bare_end(text, start),
+            }
+        };
+        let value = &text[start..end];
+        if value.is_empty() || is_placeholder(value) || is_path(value) || is_expression(value) {
+            continue;
+        }
+        let quoted = listed || text[..start].ends_with(['"', '\'']);
+        if !quoted && (value.starts_with(['-', '<', '[', '(', '|', '>']) || is_flag_prose(value)) {
+            continue;
+        }
+        spans.add(start..end, kind);
+    }
+}
+
+/// A word of help text or prose behind a flag.
+fn is_flag_prose(value: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "and",
+        "argument",
+        "arguments",
+        "as",
+        "by",
+        "can",
+        "do",
+        "file",
+        "flag",
+        "flags",
+        "for",
+        "from",
+        "has",
+        "if",
+        "in",
+        "instead",
+        "into",
+        "it",
+        "key",
+        "may",
+        "of",
+        "on",
+        "option",
+        "options",
+        "or",
+        "parameter",
+        "secret",
+        "should",
+        "strings",
+        "that",
+        "this",
+        "to",
+        "token",
+        "was",
+        "when",
+        "which",
+        "will",
+        "with",
+        "you",
+    ];
+    let word = value.trim_end_matches(['.', ',', ';', ':', ')']);
+    is_prose_word(word)
+        || WORDS.contains(&word.to_ascii_lowercase().as_str())
+        || (word.len() > 2
+            && keys::kind_of(word).is_some()
+            && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
+}
+
+/// `-pSECRET` is a password for these programs alone.
+fn mysql(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        if let Some(value) = captures.iter().skip(1).flatten().next()
+            && !is_placeholder(value.as_str())
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}

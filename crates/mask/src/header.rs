@@ -1,0 +1,121 @@
+//! Credentials in the headers of HTTP.
+
+use regex::Regex;
+
+use crate::finder::Finder;
+use crate::placeholder::is_placeholder;
+use crate::span::Spans;
+use crate::{Kind, base64};
+
+pub(crate) const FINDERS: &[Finder] = &[
+    Finder {
+        kind: Kind::Authorization,
+        trigger: "(?i-u)authorization",
+        pattern: r"(?i-u:authorization)\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?(?:(?i-u:bearer|basic|token|digest|negotiate|apikey|bot|key|aws4-hmac-sha256|pveapitoken=)[ \t]+)?([^\s\x22'\\]+)",
+        find: authorization,
+    },
+    Finder {
+        kind: Kind::Authorization,
+        trigger: "(?i-u)bearer[ \t]",
+        pattern: r"(?i-u:\bbearer)[ \t]+([A-Za-z0-9._~+/=-]{8,})",
+        find: bearer,
+    },
+    Finder {
+        kind: Kind::Authorization,
+        trigger: "(?i-u)basic[ \t]",
+        pattern: r"(?i-u:\bbasic)[ \t]+([A-Za-z0-9+/_-]{6,}={0,2})",
+        find: basic,
+    },
+    Finder {
+        kind: Kind::Cookie,
+        trigger: "(?i-u)set-cookie",
+        pattern: r"(?i-u:set-cookie)\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?[^\s=;\x22']+=([^;\s\x22'\\,]+)",
+        find: crate::finder::first_group,
+    },
+    Finder {
+        kind: Kind::Cookie,
+        trigger: "(?i-u)cookie",
+        pattern: r"(?i-u:\bcookie)\\*[\x22']?[ \t]*:[ \t]*\\*[\x22']?([^=;\s\x22'\\]+=[^\n\x22'\\]+)",
+        find: cookies,
+    },
+];
+
+fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        let Some(value) = captures.get(1) else { continue };
+        let word = value.as_str();
+        let (start, end) = (value.start(), value.end());
+        // In prose nothing random follows: `authorization: required`, `Authorization: Bearer`.
+        let ordinary = word
+            .trim_end_matches(['.', ',', ';', ':', ')'])
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+        if is_placeholder(word) || (ordinary && word.len() < 16) || word.starts_with(['{', '[', '(', '<']) {
+            continue;
+        }
+        // `PVEAPIToken=user@realm!id=…` keeps its user: another finder masks what is behind it.
+        if word.contains("APIToken=") {
+            continue;
+        }
+        let near = &text[end..text.floor_char_boundary(end + 2048)];
+        let rest = near.split('\n').next().unwrap_or_default();
+        // Digest and signed requests carry their secret in parameters behind the first word.
+        let parameters = word.contains('=') && word.ends_with(',');
+        let end = if parameters {
+            end + rest.find(['"', '\'']).unwrap_or(rest.len())
+        } else {
+            end
+        };
+        let trimmed = text[start..end].trim_end_matches([',', ';', ')', '}', ']']).len();
+        let range = if is_placeholder(&text[start..start + trimmed]) {
+            start..start
+        } else {
+            start..start + trimmed
+        };
+        spans.add(range, kind);
+    }
+}
+
+fn bearer(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        let Some(value) = captures.get(1) else { continue };
+        let word = value.as_str().trim_end_matches(['.', '-']);
+        let random = word.bytes().any(|byte| byte.is_ascii_digit()) || word.len() >= 24;
+        if random && !is_placeholder(word) {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+fn basic(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        if let Some(value) = captures.get(1)
+            && base64::is_login(value.as_str())
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+/// Every value of a `Cookie:` header; the names stay.
+fn cookies(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        let Some((header, pairs)) = captures.get(0).zip(captures.get(1)) else {
+            continue;
+        };
+        if text[..header.start()].ends_with('-') {
+            continue;
+        }
+        let mut at = pairs.start();
+        for pair in pairs.as_str().split(';') {
+            if let Some(equals) = pair.find('=') {
+                let value = pair[equals + 1..].trim_end();
+                let start = at + equals + 1;
+                if !is_placeholder(value) {
+                    spans.add(start..start + value.len(), kind);
+                }
+            }
+            at += pair.len() + 1;
+        }
+    }
+}

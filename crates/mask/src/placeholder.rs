@@ -1,0 +1,268 @@
+//! What stands where a secret could stand and is none.
+
+const MARKER: &str = "[masked:";
+
+/// Whether nothing is left of this text once markers are taken out.
+pub(crate) fn only_markers(text: &str) -> bool {
+    let mut rest = text.trim();
+    while let Some(inside) = rest.strip_prefix(MARKER) {
+        match marker_length(inside) {
+            Some(end) => rest = inside[end..].trim_start(),
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// The length of a marker's name and closing bracket, at the beginning of what follows `[masked:`.
+fn marker_length(inside: &str) -> Option<usize> {
+    let end = inside.find(']')?;
+    let name = inside.get(..end)?;
+    (!name.is_empty()
+        && name.len() <= 40
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)))
+    .then_some(end + 1)
+}
+
+/// Whether this is no secret wherever it stands: empty, masked, a variable, a template, `null`, `***`.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    let value = value.trim();
+    if only_markers(value) {
+        return true;
+    }
+    let bytes = value.as_bytes();
+    let first = bytes.first().copied().unwrap_or_default();
+    let filler = first == b'*' || (bytes.len() >= 3 && b"xX.-_#?".contains(&first));
+    if filler && bytes.iter().all(|byte| *byte == first) {
+        return true;
+    }
+    if value.starts_with("${")
+        || value.starts_with("$(")
+        || value.starts_with("{{")
+        || value.starts_with("<%")
+    {
+        return true;
+    }
+    if let Some(name) = value.strip_prefix('$') {
+        return is_variable(name);
+    }
+    if let Some(name) = value.strip_prefix('%').and_then(|value| value.strip_suffix('%')) {
+        return is_variable(name);
+    }
+    if value.starts_with('<') && value.ends_with('>') {
+        return true;
+    }
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "null"
+            | "nil"
+            | "none"
+            | "true"
+            | "false"
+            | "undefined"
+            | "yes"
+            | "no"
+            | "on"
+            | "off"
+            | "n/a"
+            | "(none)"
+            | "(hidden)"
+            | "<nil>"
+            | "redacted"
+            | "[redacted]"
+            | "(redacted)"
+            | "masked"
+            | "hidden"
+            | "~"
+    )
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.as_bytes()[0].is_ascii_digit()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// Whether a word behind `password:` is how people and programs speak about passwords, not one.
+pub(crate) fn is_prose_word(word: &str) -> bool {
+    let word = word
+        .trim_matches(|character: char| !character.is_alphanumeric())
+        .to_ascii_lowercase();
+    PROSE.binary_search(&word.as_str()).is_ok()
+}
+
+/// Whether a value is an expression of a program that yields a secret elsewhere.
+pub(crate) fn is_expression(value: &str) -> bool {
+    const OWNERS: &[&str] = &[
+        "self.",
+        "this.",
+        "process.env",
+        "os.environ",
+        "os.getenv",
+        "env.",
+        "args.",
+        "config.",
+        "opts.",
+        "options.",
+        "settings.",
+        "request.",
+        "req.",
+        "var.",
+        "local.",
+        "data.",
+        "module.",
+        "Option<",
+        "Vec<",
+        "&str",
+        "&'",
+        "Secret<",
+        ".Values",
+        "ref:",
+        "env:",
+        "file:",
+        "vault:",
+        "arn:aws:secretsmanager",
+        "secretKeyRef",
+    ];
+    if OWNERS.iter().any(|owner| value.starts_with(owner)) {
+        return true;
+    }
+    let name = value
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte))
+        .count();
+    name > 0 && value.as_bytes().get(name) == Some(&b'(') && value.as_bytes()[0].is_ascii_alphabetic()
+}
+
+/// Whether a value names a file of a Unix system.
+pub(crate) fn is_path(value: &str) -> bool {
+    const ROOTS: &[&str] = &[
+        "app", "boot", "conf", "config", "data", "dev", "etc", "home", "lib", "mnt", "opt", "private",
+        "proc", "root", "run", "secrets", "srv", "sys", "tmp", "usr", "var",
+    ];
+    let path = value.strip_prefix("file://").unwrap_or(value);
+    if !path
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"._/-~@%".contains(&byte))
+    {
+        return false;
+    }
+    if path.starts_with("./") || path.starts_with("../") || path.starts_with("~/") {
+        return true;
+    }
+    let Some(rest) = path.strip_prefix('/') else {
+        return false;
+    };
+    rest.split_once('/')
+        .is_some_and(|(root, _)| ROOTS.contains(&root))
+}
+
+/// Sorted, for the search.
+const PROSE: &[&str] = &[
+    "a",
+    "accepted",
+    "an",
+    "any",
+    "argon2",
+    "array",
+    "authentication",
+    "auto",
+    "bcrypt",
+    "bool",
+    "boolean",
+    "bytes",
+    "cannot",
+    "changed",
+    "compat",
+    "correct",
+    "db",
+    "default",
+    "denied",
+    "disabled",
+    "empty",
+    "enabled",
+    "error",
+    "exists",
+    "expired",
+    "failed",
+    "failure",
+    "files",
+    "found",
+    "incorrect",
+    "int",
+    "integer",
+    "invalid",
+    "is",
+    "ldap",
+    "locked",
+    "malformed",
+    "mandatory",
+    "md5",
+    "mismatch",
+    "missing",
+    "must",
+    "never",
+    "nis",
+    "not",
+    "number",
+    "object",
+    "ok",
+    "optional",
+    "password",
+    "pending",
+    "present",
+    "rejected",
+    "required",
+    "set",
+    "sha256",
+    "sha512",
+    "skipped",
+    "sss",
+    "str",
+    "string",
+    "success",
+    "system",
+    "systemd",
+    "text",
+    "the",
+    "timeout",
+    "unchanged",
+    "unexpected",
+    "unknown",
+    "unset",
+    "updated",
+    "valid",
+    "value",
+    "varchar",
+    "verified",
+    "wrong",
+    "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_words_is_sorted() {
+        assert!(PROSE.is_sorted());
+    }
+
+    #[test]
+    fn markers_are_recognised_whole() {
+        for (text, expected) in [
+            ("[masked:jwt]", true),
+            ("[masked:jwt] [masked:token]", true),
+            ("[masked:jwt]x", false),
+            ("[masked:]", false),
+            ("[masked:jwt", false),
+            ("", true),
+        ] {
+            assert_eq!(only_markers(text), expected, "{text}");
+        }
+    }
+}
