@@ -1,1 +1,47 @@
-//! Runs sessions: controllers, history, prompts, holds, resume.
+//! Runs sessions: any model in, gated calls out, everything recorded.
+//!
+//! An alert or a question waits in the store; a worker claims it; its stages run one after the other, their agents side
+//! by side; each agent is one loop ([`Controller`] picks the dialect): ask the model, read its proposals, put each to the
+//! gate, run what has a permit, tell the model what came of it, until an answer is released.
+//!
+//! This room must never run a call without a permit, never run one that was not kept as about to run, never show or keep
+//! a result that was not masked, and never take a model's word for what happened. It asks the gate only through its
+//! tape, which writes down every question, so that [`replay`] can ask them all again.
+//!
+//! Data walks: [`Engine::submit`] → store → [`Engine::start`] or [`Engine::work_on`] → model → dialect → gate → tools →
+//! receipt → gate → store → [`Engine::watch`]. A hold pauses the session; [`Engine::approve`] and [`Engine::deny`] let it
+//! go on, in this process or another.
+
+mod agent;
+mod ask;
+mod calls;
+mod count;
+mod engine;
+mod error;
+mod history;
+mod live;
+mod options;
+mod people;
+mod prompt;
+mod replay;
+mod resume;
+mod run;
+mod tape;
+mod trace;
+mod work;
+mod worker;
+
+pub use engine::{Engine, MAX_INPUT, OPERATOR, Overrides, QUESTION, Setup, Submission};
+pub use error::Error;
+pub use history::{Entry, History, Results, TooLong};
+pub use live::Live;
+pub use options::{
+    AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
+};
+pub use people::Called;
+pub use prompt::{Error as PromptError, Finding, Prompts, Tiers};
+pub use replay::{Difference, Error as ReplayError, Replayed, replay};
+pub use run::Outcome;
+pub use tape::{Ask, Found, Rival};
+pub use trace::{Error as TraceError, Trace, Traced};
+pub use worker::{Queue, Workers};

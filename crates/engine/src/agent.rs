@@ -1,0 +1,714 @@
+//! An agent at work: one loop for every controller.
+//!
+//! Ask the model, read its reply in its dialect, put each proposal to the gate, run what has a permit, tell the model
+//! what came of it; until an answer is released, a call is held, or code must end it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use interlock_dialect::{Dialect, Offer, Parsed};
+use interlock_gate::{Conclusion, DueReading, Moment, Refusal, State, iteration, phantom_detected};
+use interlock_model::{AssistantCall, Completion};
+use interlock_protocol::{
+    CategoryName, ContentHash, Decision as Said, EventBody, Evidence, EvidenceId, ExecutionId, StageId,
+    Status, ToolCall, ToolKind, ToolName,
+};
+use interlock_store::{Execution, Message, Record, TimelineEntry};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::ask::{Asked, Conversation};
+use crate::count;
+use crate::error::{Error, draw};
+use crate::history::{Entry, History, Results};
+use crate::options::Controller;
+use crate::work::{Halt, Work, event};
+
+/// How many times in a row a model's time may run out.
+const TIMEOUTS: u32 = 2;
+/// What is answered when not even a conclusion could be had.
+const NO_CONCLUSION: &str = "The model gave no conclusion.";
+
+/// An agent as its configuration and its chain make it.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) name: interlock_protocol::AgentName,
+    pub(crate) model: String,
+    pub(crate) controller: Controller,
+    pub(crate) max_iterations: u32,
+    pub(crate) strict: bool,
+    pub(crate) offer: Arc<Offer>,
+}
+
+/// How an execution ended, or paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It answered.
+    Answered {
+        /// The answer for people: its text, and what was done.
+        text: String,
+        /// How it stands.
+        status: Status,
+    },
+    /// A call waits for a human.
+    Held,
+    /// It could not go on.
+    Failed(String),
+    /// It was stopped.
+    Halted(Halt),
+}
+
+/// What comes next in the loop.
+pub(crate) enum Next {
+    Go,
+    End(End),
+}
+
+/// An agent at work.
+pub(crate) struct Agent {
+    pub(crate) plan: Plan,
+    pub(crate) stage: StageId,
+    pub(crate) record: Execution,
+    pub(crate) history: History,
+    pub(crate) conversation: Conversation,
+    pub(crate) messages: u32,
+    pub(crate) timeline: u32,
+    /// What is to be kept with the next thing that must be.
+    pub(crate) pending: Vec<Record>,
+    timeouts: u32,
+    empty: u32,
+}
+
+impl Agent {
+    pub(crate) fn new(plan: Plan, record: Execution) -> Self {
+        Self {
+            stage: record.stage.clone(),
+            conversation: Conversation::default(),
+            plan,
+            record,
+            history: History::default(),
+            messages: 0,
+            timeline: 0,
+            pending: Vec::new(),
+            timeouts: 0,
+            empty: 0,
+        }
+    }
+
+    pub(crate) const fn id(&self) -> &ExecutionId {
+        &self.record.id
+    }
+
+    pub(crate) const fn dialect(&self) -> Dialect {
+        self.plan.controller.dialect()
+    }
+
+    pub(crate) fn results(&self) -> Results {
+        match self.dialect() {
+            Dialect::Native => Results::Messages,
+            Dialect::Fenced | Dialect::Envelope | Dialect::React => Results::Text,
+        }
+    }
+
+    /// Something that happened to this execution.
+    pub(crate) fn event(&mut self, body: EventBody) {
+        let record = event(Some(&self.stage), Some(&self.record.id), body);
+        self.pending.push(record);
+    }
+
+    /// Something that was said.
+    pub(crate) fn say(&mut self, work: &Work, entry: Entry, now: Timestamp) {
+        self.messages += 1;
+        self.pending.push(Record::Message(Message {
+            execution: self.record.id.clone(),
+            number: self.messages,
+            run: work.run.clone(),
+            role: entry.role().to_owned(),
+            // An entry is strings and JSON: it always serialises.
+            content: serde_json::to_value(&entry).unwrap_or_default(),
+            at: now,
+        }));
+        self.history.push(entry);
+    }
+
+    /// Something for people to see. Says its number, so that it can be changed.
+    pub(crate) fn show(
+        &mut self,
+        kind: &str,
+        status: &str,
+        content: impl Into<String>,
+        metadata: Value,
+        now: Timestamp,
+    ) -> u32 {
+        self.timeline += 1;
+        let number = self.timeline;
+        self.show_again(number, kind, status, content, metadata, (now, now));
+        number
+    }
+
+    pub(crate) fn show_again(
+        &mut self,
+        number: u32,
+        kind: &str,
+        status: &str,
+        content: impl Into<String>,
+        metadata: Value,
+        (at, updated_at): (Timestamp, Timestamp),
+    ) {
+        self.pending.push(Record::Timeline(TimelineEntry {
+            execution: self.record.id.clone(),
+            number,
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            content: content.into(),
+            metadata,
+            at,
+            updated_at,
+        }));
+    }
+
+    /// Keeps what is pending. What could not be kept because of another writer is pending still.
+    pub(crate) async fn keep(&mut self, work: &Work) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.pending);
+        let writes = pending.iter().any(|record| match record {
+            Record::Started(call) => call.plan.kind == ToolKind::Write,
+            _ => false,
+        });
+        let copy = if writes { pending.clone() } else { Vec::new() };
+        let kept = work.keep(pending).await;
+        if kept.is_err() {
+            self.pending = copy;
+        }
+        kept
+    }
+
+    /// Works until it ends or pauses.
+    pub(crate) async fn work(&mut self, work: &Work) -> Result<End, Error> {
+        loop {
+            if let Some(halt) = work.halt() {
+                return Ok(End::Halted(halt));
+            }
+            self.take_due_readings(work).await?;
+            if !self.plan.controller.has_tools() || self.record.iterations >= self.plan.max_iterations {
+                let why = format!("The limit of {} iterations is reached.", self.plan.max_iterations);
+                let reason = self.plan.controller.has_tools().then_some(why);
+                return self.conclude(work, reason.as_deref()).await;
+            }
+            if let Next::End(end) = self.iterate(work).await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// One turn between the model and the gate, in its time.
+    async fn iterate(&mut self, work: &Work) -> Result<Next, Error> {
+        let turn = work.cancel.child_token();
+        let limit = work.engine.setup.limits.iteration;
+        let timer = turn.clone();
+        let left = work
+            .deadline
+            .saturating_duration_since(tokio::time::Instant::now());
+        let alarm = tokio::time::sleep(limit.min(left));
+        let run = self.turn(work, &turn);
+        tokio::pin!(run, alarm);
+        tokio::select! {
+            next = &mut run => next,
+            () = &mut alarm => {
+                // What runs is stopped and settled, never dropped: its effect must be known.
+                timer.cancel();
+                run.await
+            }
+        }
+    }
+
+    async fn turn(
+        &mut self,
+        work: &Work,
+        cancel: &tokio_util::sync::CancellationToken,
+    ) -> Result<Next, Error> {
+        self.record.iterations += 1;
+        let offer = Arc::clone(&self.plan.offer);
+        match self.ask(work, cancel, Some(&offer)).await? {
+            Asked::Replied { completion, parsed } => {
+                self.timeouts = 0;
+                count::count(iteration(
+                    completion.model.provider.as_str(),
+                    &completion.model.model,
+                ));
+                self.take_reply(work, cancel, &completion, *parsed).await
+            }
+            Asked::Empty => {
+                self.empty += 1;
+                if self.empty > work.engine.setup.limits.nudges {
+                    return self
+                        .fail(work, "The model's replies were empty, again and again.")
+                        .await;
+                }
+                self.note(
+                    work,
+                    "The reply was empty. Call a tool, or give the final answer.",
+                );
+                self.keep(work).await?;
+                Ok(Next::Go)
+            }
+            Asked::Again(why) => {
+                self.note(work, &why);
+                self.keep(work).await?;
+                Ok(Next::Go)
+            }
+            Asked::TimedOut(why) => {
+                self.timeouts += 1;
+                let now = Timestamp::now();
+                self.show("error", "timed_out", why.clone(), Value::Null, now);
+                if self.timeouts >= TIMEOUTS {
+                    return self
+                        .fail(work, &format!("{why} That was {TIMEOUTS} times in a row."))
+                        .await;
+                }
+                self.keep(work).await?;
+                Ok(Next::Go)
+            }
+            Asked::Failed(why) => self.fail(work, &why).await,
+            Asked::Stopped => Ok(match work.halt() {
+                Some(halt) => Next::End(End::Halted(halt)),
+                // The turn's own time ran out while the model wrote.
+                None => {
+                    self.timeouts += 1;
+                    if self.timeouts >= TIMEOUTS {
+                        return self
+                            .fail(work, "The time for a turn ran out twice in a row.")
+                            .await;
+                    }
+                    self.keep(work).await?;
+                    Next::Go
+                }
+            }),
+        }
+    }
+
+    async fn fail(&mut self, work: &Work, why: &str) -> Result<Next, Error> {
+        // What was written must be looked at, whatever ends the execution.
+        self.close_verifications(work).await?;
+        self.show("error", "failed", why, Value::Null, Timestamp::now());
+        self.keep(work).await?;
+        Ok(Next::End(End::Failed(why.to_owned())))
+    }
+
+    /// What code tells the model.
+    fn note(&mut self, work: &Work, text: &str) {
+        let entry = Entry::Note {
+            text: text.to_owned(),
+        };
+        self.say(work, entry, Timestamp::now());
+    }
+
+    async fn take_reply(
+        &mut self,
+        work: &Work,
+        cancel: &tokio_util::sync::CancellationToken,
+        completion: &Completion,
+        parsed: Parsed,
+    ) -> Result<Next, Error> {
+        let now = Timestamp::now();
+        if !parsed.thinking.trim().is_empty() {
+            self.show(
+                "llm_thinking",
+                "completed",
+                parsed.thinking.clone(),
+                Value::Null,
+                now,
+            );
+        }
+        for problem in &parsed.problems {
+            count::problem(self.dialect().as_str());
+            let fault = problem.fault.to_string();
+            tracing::info!(
+                event = "tool_call_blocked",
+                trace_id = %work.run,
+                session = %work.session(),
+                rule = "dialect",
+                "{fault}"
+            );
+            self.show("error", "refused", fault, json!({ "rule": "dialect" }), now);
+        }
+        if let Some(answer) = parsed.final_answer() {
+            self.empty = 0;
+            return self.take_answer(work, completion, answer, now).await;
+        }
+        if !parsed.prose.trim().is_empty() {
+            self.show(
+                "llm_response",
+                "completed",
+                parsed.prose.clone(),
+                Value::Null,
+                now,
+            );
+        }
+        let mut calls: Vec<ToolCall> = parsed.calls().cloned().collect();
+        self.say_reply(work, completion, &parsed, &calls, now);
+        for (call, response) in parsed.refused_calls() {
+            let shown = self.shown(work, None, &response);
+            let entry = Entry::Tool {
+                call: call.id.as_str().to_owned(),
+                name: call.wire_name.as_str().to_owned(),
+                brief: shown.clone(),
+                text: shown,
+                failed: true,
+            };
+            self.say(work, entry, now);
+        }
+        let mut feedback = parsed.feedback();
+        if self.plan.strict && calls.len() > 1 {
+            let rest = calls.split_off(1);
+            for call in &rest {
+                let response = interlock_protocol::ToolResponse::blocked(
+                    interlock_protocol::ErrorCode::ActionNotAllowed,
+                    "Not run: one call per reply.",
+                    serde_json::Map::new(),
+                );
+                self.answer_call(work, call, &response, None, now);
+            }
+        }
+        if calls.is_empty() {
+            let text = feedback.take().unwrap_or_else(|| {
+                "Nothing in the reply could be acted on. Call a tool, or give the final answer.".to_owned()
+            });
+            // A wire with tool messages has heard it there already.
+            if parsed.refused_calls().next().is_none() || parsed.feedback().is_some() {
+                self.note(work, &text);
+            }
+            self.keep(work).await?;
+            return Ok(Next::Go);
+        }
+        self.empty = 0;
+        let next = self.run_calls(work, cancel, calls).await?;
+        if let (Next::Go, Some(feedback)) = (&next, feedback) {
+            self.note(work, &feedback);
+        }
+        Ok(next)
+    }
+
+    /// The reply, as the history keeps it.
+    fn say_reply(
+        &mut self,
+        work: &Work,
+        completion: &Completion,
+        parsed: &Parsed,
+        calls: &[ToolCall],
+        now: Timestamp,
+    ) {
+        let mut said: Vec<AssistantCall> = Vec::new();
+        let mut text = completion.reply.text.clone();
+        if self.dialect() == Dialect::Native {
+            text.clone_from(&parsed.prose);
+            for call in calls {
+                said.push(AssistantCall {
+                    id: call.id.as_str().to_owned(),
+                    name: interlock_dialect::WireName::of(&call.tool).as_str().to_owned(),
+                    arguments: call.arguments.clone(),
+                    signature: None,
+                });
+            }
+            for (call, _) in parsed.refused_calls() {
+                said.push(AssistantCall {
+                    id: call.id.as_str().to_owned(),
+                    name: call.wire_name.as_str().to_owned(),
+                    arguments: serde_json::Map::new(),
+                    signature: None,
+                });
+            }
+            sign(&mut said, completion);
+        }
+        let thinking = match self.dialect() {
+            Dialect::Native => completion.thoughts.clone(),
+            Dialect::Fenced | Dialect::Envelope | Dialect::React => Vec::new(),
+        };
+        let entry = Entry::Assistant {
+            text,
+            thinking,
+            calls: said,
+            answer: false,
+        };
+        self.say(work, entry, now);
+    }
+
+    /// The model offers to end.
+    async fn take_answer(
+        &mut self,
+        work: &Work,
+        completion: &Completion,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Next, Error> {
+        let proposal = interlock_protocol::Proposal::FinalAnswer {
+            text: text.to_owned(),
+        };
+        self.event(EventBody::ProposalReceived { proposal });
+        let decided = work
+            .tape()
+            .answer(&self.record.id, text, Conclusion::Offered, now);
+        match decided {
+            Ok(answer) => {
+                let end = self.release(work, completion.model.clone(), &answer, now);
+                self.keep(work).await?;
+                Ok(Next::End(end))
+            }
+            Err(refusal) => {
+                work.count_refusal(&refusal);
+                self.refused_event(None, &refusal);
+                let entry = Entry::Assistant {
+                    text: completion.reply.text.clone(),
+                    thinking: Vec::new(),
+                    calls: Vec::new(),
+                    answer: false,
+                };
+                self.say(work, entry, now);
+                let hint = refusal.recovery_hint.as_deref().unwrap_or_default();
+                let note = format!("The answer was not given: {} {hint}", refusal.message);
+                self.show(
+                    "error",
+                    "refused",
+                    refusal.message.clone(),
+                    json!({ "rule": refusal.rule.as_str(), "code": refusal.code }),
+                    now,
+                );
+                self.note(work, note.trim_end());
+                self.keep(work).await?;
+                Ok(Next::Go)
+            }
+        }
+    }
+
+    fn release(
+        &mut self,
+        work: &Work,
+        model: interlock_model::ModelInfo,
+        answer: &interlock_gate::Answer,
+        now: Timestamp,
+    ) -> End {
+        let text = answer.render();
+        self.event(EventBody::DecisionMade {
+            call: None,
+            decision: Said::AnswerAllowed,
+        });
+        if let Some(claim) = &answer.replaced {
+            count::count(phantom_detected(model.provider.as_str(), &model.model));
+            tracing::warn!(trace_id = %work.run, session = %work.session(), "an answer claimed what no receipt shows");
+            if let Ok(category) = CategoryName::new(claim.category.as_str()) {
+                self.event(EventBody::AnswerReplaced {
+                    category,
+                    text: answer.text.clone(),
+                });
+            }
+        }
+        self.event(EventBody::AnswerGiven { text: text.clone() });
+        let spans: Vec<Value> = answer
+            .spans
+            .iter()
+            .map(|span| {
+                json!({
+                    "start": span.at.start,
+                    "end": span.at.end,
+                    "backed": !span.evidence.is_empty(),
+                    "evidence": span.evidence,
+                })
+            })
+            .collect();
+        let metadata = json!({
+            "status": answer.status,
+            "replaced": answer.replaced.is_some(),
+            "spans": spans,
+        });
+        self.show("final_analysis", "completed", text.clone(), metadata, now);
+        let entry = Entry::Assistant {
+            text: text.clone(),
+            thinking: Vec::new(),
+            calls: Vec::new(),
+            answer: true,
+        };
+        self.say(work, entry, now);
+        End::Answered {
+            text,
+            status: answer.status,
+        }
+    }
+
+    /// Code ends the execution: the readings that are due, one call without tools, and the answer from it.
+    async fn conclude(&mut self, work: &Work, why: Option<&str>) -> Result<End, Error> {
+        self.close_verifications(work).await?;
+        if let Some(why) = why {
+            let text = work.engine.setup.prompts.conclusion(why)?;
+            self.note(work, &text);
+        }
+        self.record.iterations += 1;
+        let asked = self.ask(work, &work.cancel.child_token(), None).await?;
+        let now = Timestamp::now();
+        let (text, model) = match asked {
+            Asked::Replied { completion, parsed } => {
+                let text = parsed
+                    .forced_conclusion()
+                    .or_else(|| parsed.final_answer())
+                    .map_or_else(|| completion.reply.text.clone(), ToOwned::to_owned);
+                (text, Some(completion.model.clone()))
+            }
+            Asked::Stopped if work.halt().is_some() => {
+                self.keep(work).await?;
+                return Ok(End::Halted(work.halt().unwrap_or(Halt::Cancelled)));
+            }
+            Asked::Failed(error) | Asked::TimedOut(error) | Asked::Again(error) => {
+                self.show("error", "failed", error.clone(), Value::Null, now);
+                (format!("{NO_CONCLUSION} {error}"), None)
+            }
+            Asked::Empty | Asked::Stopped => (NO_CONCLUSION.to_owned(), None),
+        };
+        let model_answered = model.is_some();
+        let text = if text.trim().is_empty() {
+            NO_CONCLUSION.to_owned()
+        } else {
+            text
+        };
+        let decided = work
+            .tape()
+            .answer(&self.record.id, &text, Conclusion::Forced, now);
+        let end = match decided {
+            Ok(answer) => {
+                let info = model.unwrap_or_else(|| work.engine.model_info(&self.plan.model));
+                let end = self.release(work, info, &answer, now);
+                if model_answered { end } else { End::Failed(text) }
+            }
+            Err(refusal) => {
+                work.count_refusal(&refusal);
+                self.refused_event(None, &refusal);
+                End::Failed(refusal.message.clone())
+            }
+        };
+        self.keep(work).await?;
+        Ok(end)
+    }
+
+    pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {
+        if let Ok(record) = refusal.to_record() {
+            self.event(EventBody::DecisionMade {
+                call: call.cloned(),
+                decision: Said::Refused(record),
+            });
+        }
+    }
+
+    /// Takes the readings that code must take itself because their time has come.
+    async fn take_due_readings(&mut self, work: &Work) -> Result<(), Error> {
+        let due: Vec<DueReading> = {
+            let tape = work.tape();
+            if tape.session().state(&self.record.id) != State::Verifying {
+                return Ok(());
+            }
+            tape.due(Timestamp::now())
+        };
+        for reading in &due {
+            if reading.execution == self.record.id {
+                self.observe(work, reading, Moment::Deadline).await?;
+            }
+        }
+        self.keep(work).await
+    }
+
+    /// Takes every reading that is still due, because the execution ends now. Nothing more is permitted.
+    pub(crate) async fn close_verifications(&mut self, work: &Work) -> Result<(), Error> {
+        let due = work.tape().conclude(&self.record.id, Timestamp::now());
+        for reading in &due {
+            self.observe(work, reading, Moment::ForcedConclusion).await?;
+        }
+        Ok(())
+    }
+
+    async fn observe(&mut self, work: &Work, due: &DueReading, moment: Moment) -> Result<(), Error> {
+        let look = work
+            .engine
+            .setup
+            .inventory
+            .observe(&due.resource, &due.expectation);
+        let reading = tokio::time::timeout(OBSERVE_WITHIN, look).await.ok().flatten();
+        let now = Timestamp::now();
+        let evidence = match reading {
+            None => None,
+            Some(reading) => {
+                let mut data = reading.data;
+                work.engine.setup.masker.mask_value(&mut data);
+                Some(Evidence {
+                    id: EvidenceId::from_bytes(draw()?),
+                    session: work.session().clone(),
+                    execution: self.record.id.clone(),
+                    call: interlock_protocol::CallId::from_bytes(draw()?),
+                    tool: observer(),
+                    resource: reading.resource,
+                    taken_at: reading.taken_at,
+                    hash: ContentHash::of_json(&data),
+                    data,
+                    observations: reading.observations,
+                })
+            }
+        };
+        if let Some(evidence) = &evidence {
+            self.evidence_event(evidence);
+            self.pending.push(Record::Evidence(evidence.clone()));
+        }
+        let ends = work.tape().observe(due, evidence, moment, now);
+        match ends {
+            Ok(ends) => self.verified(&ends),
+            Err(error) => tracing::error!(session = %work.session(), %error, "a reading was not taken"),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn evidence_event(&mut self, evidence: &Evidence) {
+        self.event(EventBody::EvidenceRecorded {
+            evidence: evidence.id.clone(),
+            call: evidence.call.clone(),
+            resource: evidence.resource.clone(),
+            taken_at: evidence.taken_at,
+            hash: evidence.hash,
+        });
+    }
+
+    /// Verifications that ended.
+    pub(crate) fn verified(&mut self, ends: &[interlock_gate::VerificationEnd]) {
+        for end in ends {
+            self.event(EventBody::VerificationCompleted {
+                resource: end.resource.clone(),
+                receipt: end.receipt.clone(),
+                evidence: end.evidence.clone(),
+                outcome: end.outcome,
+            });
+            self.pending.push(Record::Verified {
+                permit: end.permit.clone(),
+                outcome: end.outcome,
+            });
+        }
+    }
+}
+
+/// How long code waits for a reading of its own.
+const OBSERVE_WITHIN: Duration = Duration::from_secs(30);
+
+/// The name under which code's own readings stand in the record.
+#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
+fn observer() -> ToolName {
+    ToolName::new("code.observe").expect("a valid name")
+}
+
+/// Gives each call what its provider wants back with it.
+fn sign(said: &mut [AssistantCall], completion: &Completion) {
+    for (at, native) in completion.reply.calls.iter().enumerate() {
+        let Some(signature) = completion.call_signatures.get(at).cloned().flatten() else {
+            continue;
+        };
+        let same = |call: &&mut AssistantCall| native.id.as_deref() == Some(call.id.as_str());
+        let found = match said.iter_mut().find(same) {
+            Some(call) => Some(call),
+            None => said.get_mut(at),
+        };
+        if let Some(call) = found {
+            call.signature = Some(signature);
+        }
+    }
+}

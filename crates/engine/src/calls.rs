@@ -1,0 +1,631 @@
+//! Runs what a reply proposes: each call through the gate, reads side by side, one write at a time, everything kept
+//! before and after.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use futures_util::StreamExt as _;
+use interlock_gate::{Decision, Ended, Permit, Refusal, Started};
+use interlock_protocol::{
+    ContentHash, Decision as Said, ErrorCode, EventBody, Evidence, EvidenceId, HoldId, Outcome, Proposal,
+    ToolCall, ToolKind, ToolResponse,
+};
+use interlock_store::{Error as StoreError, Record, StartedCall};
+use interlock_tools::Done;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, End, Next};
+use crate::count;
+use crate::error::{Error, draw};
+use crate::history::Entry;
+use crate::work::Work;
+
+/// A call that has its permit and was kept as about to run.
+pub(crate) struct Ready {
+    pub(crate) call: ToolCall,
+    pub(crate) permit: Permit,
+    /// What the model wrote, if code replaced it by an equivalent that ends.
+    pub(crate) rewritten: Option<String>,
+    /// Its place in the timeline, and since when.
+    pub(crate) shown: (u32, Timestamp),
+}
+
+/// A call that runs.
+struct Running {
+    call: ToolCall,
+    started: Started,
+    rewritten: Option<String>,
+    shown: (u32, Timestamp),
+}
+
+/// A call of which it is known how it ended.
+struct Ran {
+    running: Running,
+    done: Done,
+    seconds: f64,
+}
+
+/// What came of putting a call to the gate.
+enum Put {
+    Ready(Box<Ready>),
+    Answered,
+    Held,
+}
+
+impl Agent {
+    /// Runs the calls of one reply, in their order.
+    pub(crate) async fn run_calls(
+        &mut self,
+        work: &Work,
+        cancel: &CancellationToken,
+        calls: Vec<ToolCall>,
+    ) -> Result<Next, Error> {
+        let now = Timestamp::now();
+        for call in &calls {
+            self.event(EventBody::ProposalReceived {
+                proposal: Proposal::ToolCall(call.clone()),
+            });
+        }
+        let mut rest: VecDeque<ToolCall> = calls.into();
+        while !rest.is_empty() {
+            let group = self.next_group(work, &mut rest);
+            let mut ready = Vec::new();
+            let mut held = false;
+            for call in group {
+                if held {
+                    self.not_run(work, &call, "an earlier call of the reply waits for a human", now);
+                    continue;
+                }
+                match self.put(work, call, now)? {
+                    Put::Ready(call) => ready.push(*call),
+                    Put::Answered => {}
+                    Put::Held => held = true,
+                }
+            }
+            self.run_group(work, cancel, ready).await?;
+            if held {
+                for call in rest.drain(..) {
+                    self.not_run(work, &call, "an earlier call of the reply waits for a human", now);
+                }
+                self.keep(work).await?;
+                return Ok(Next::End(End::Held));
+            }
+            if let Some(halt) = work.halt() {
+                for call in rest.drain(..) {
+                    self.not_run(work, &call, "the session is being stopped", now);
+                }
+                self.keep(work).await?;
+                return Ok(Next::End(End::Halted(halt)));
+            }
+        }
+        self.keep(work).await?;
+        Ok(Next::Go)
+    }
+
+    /// The calls that may run side by side: reads with reads, discoveries with discoveries, a write alone. What stands
+    /// behind waits for their results, because it may rest on them.
+    fn next_group(&self, work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
+        let catalogue = work.engine.setup.gate.catalogue();
+        let kind = |call: &ToolCall| catalogue.classify(call.tool.as_str(), &call.arguments);
+        let mut group: Vec<ToolCall> = rest.pop_front().into_iter().collect();
+        let Some(first) = group.first().map(kind) else {
+            return group;
+        };
+        while first != ToolKind::Write && rest.front().is_some_and(|next| kind(next) == first) {
+            group.extend(rest.pop_front());
+        }
+        group
+    }
+
+    /// Puts one call to the gate. A refused read that has an equivalent which ends is tried once in that form.
+    fn put(&mut self, work: &Work, call: ToolCall, now: Timestamp) -> Result<Put, Error> {
+        let (call, decision, rewritten) = match self.decide(work, &call, now) {
+            Decision::Block(refusal) => match rewrite(work, &call, &refusal) {
+                None => {
+                    self.refuse(work, &call, &refusal, now);
+                    return Ok(Put::Answered);
+                }
+                Some((better, written)) => {
+                    work.count_refusal(&refusal);
+                    self.refused_event(Some(&call.id), &refusal);
+                    let decision = self.decide(work, &better, now);
+                    (better, decision, Some(written))
+                }
+            },
+            decision => (call, decision, None),
+        };
+        match decision {
+            Decision::Block(refusal) => {
+                self.refuse(work, &call, &refusal, now);
+                Ok(Put::Answered)
+            }
+            Decision::Hold(hold) => {
+                self.event(EventBody::DecisionMade {
+                    call: Some(call.id.clone()),
+                    decision: Said::Held {
+                        hold: hold.id.clone(),
+                        plan_hash: hold.plan_hash,
+                    },
+                });
+                self.event(EventBody::HoldOpened {
+                    hold: hold.id.clone(),
+                    call: call.id.clone(),
+                    tool: call.tool.clone(),
+                    resource: hold.plan.resource().cloned(),
+                    plan_hash: hold.plan_hash,
+                    expires_at: hold.expires_at,
+                });
+                let metadata = json!({
+                    "call": call.id,
+                    "tool": call.tool,
+                    "arguments": call.arguments,
+                    "hold": hold.id,
+                    "reasons": hold.reasons,
+                });
+                self.show("llm_tool_call", "held", hold.reasons.join("; "), metadata, now);
+                self.pending.push(Record::Hold(*hold));
+                Ok(Put::Held)
+            }
+            Decision::Allow(permit) => Ok(Put::Ready(Box::new(
+                self.ready(work, call, permit, None, rewritten, now),
+            ))),
+        }
+    }
+
+    fn decide(&mut self, work: &Work, call: &ToolCall, now: Timestamp) -> Decision {
+        let execution = self.record.id.clone();
+        work.gate(|tape, world| tape.decide(world, &execution, call.clone(), now))
+    }
+
+    /// Writes down that a permit is about to be used.
+    pub(crate) fn ready(
+        &mut self,
+        work: &Work,
+        call: ToolCall,
+        permit: Permit,
+        hold: Option<HoldId>,
+        rewritten: Option<String>,
+        now: Timestamp,
+    ) -> Ready {
+        self.event(EventBody::DecisionMade {
+            call: Some(call.id.clone()),
+            decision: Said::Allowed {
+                permit: permit.id().clone(),
+                kind: permit.kind(),
+                plan_hash: permit.plan_hash(),
+            },
+        });
+        self.event(EventBody::CallStarted {
+            call: call.id.clone(),
+            permit: permit.id().clone(),
+            tool: call.tool.clone(),
+            kind: permit.kind(),
+            resource: permit.plan().resource().cloned(),
+            plan_hash: permit.plan_hash(),
+        });
+        self.pending.push(Record::Started(StartedCall {
+            permit: permit.id().clone(),
+            run: work.run.clone(),
+            plan: permit.plan().clone(),
+            plan_hash: permit.plan_hash(),
+            approved_by: permit.approved_by().cloned(),
+            hold,
+            started_at: now,
+        }));
+        let metadata = call_metadata(&call, &permit, None);
+        let number = self.show("llm_tool_call", "streaming", "", metadata, now);
+        Ready {
+            call,
+            permit,
+            rewritten,
+            shown: (number, now),
+        }
+    }
+
+    /// Keeps that the calls are about to run, runs them, and keeps what came of each, in their order.
+    pub(crate) async fn run_group(
+        &mut self,
+        work: &Work,
+        cancel: &CancellationToken,
+        ready: Vec<Ready>,
+    ) -> Result<(), Error> {
+        if ready.is_empty() {
+            return Ok(());
+        }
+        // Nothing runs that was not kept as about to run.
+        if let Err(error) = self.keep(work).await {
+            return self.give_back(work, ready, error).await;
+        }
+        let mut running = Vec::with_capacity(ready.len());
+        for Ready {
+            call,
+            permit,
+            rewritten,
+            shown,
+        } in ready
+        {
+            let switch = match permit.kind() {
+                ToolKind::Write => work.kill_switch().await?,
+                ToolKind::Resolve | ToolKind::Read => interlock_gate::KillSwitch::Released,
+            };
+            let id = permit.id().clone();
+            let begun = work.gate(|tape, world| tape.begin(world, permit, switch, Timestamp::now()));
+            match begun {
+                Ok(started) => {
+                    tracing::info!(
+                        event = "tool_call_started",
+                        trace_id = %work.run,
+                        session = %work.session(),
+                        tool = call.tool.as_str(),
+                        permit = %id,
+                    );
+                    running.push(Running {
+                        call,
+                        started,
+                        rewritten,
+                        shown,
+                    });
+                }
+                Err(refusal) => {
+                    self.pending.push(Record::Abandoned { permit: id });
+                    let now = Timestamp::now();
+                    self.show_again(
+                        shown.0,
+                        "llm_tool_call",
+                        "refused",
+                        refusal.message.clone(),
+                        json!({ "call": call.id, "tool": call.tool, "rule": refusal.rule.as_str() }),
+                        (shown.1, now),
+                    );
+                    self.refuse_quietly(work, &call, &refusal, now);
+                }
+            }
+        }
+        let toolbox = &work.engine.setup.toolbox;
+        let parallel = work.engine.setup.limits.parallel_reads.max(1);
+        let mut results = futures_util::stream::iter(running)
+            .map(|running| async move {
+                let began = Instant::now();
+                let done = toolbox.run(&running.started, cancel).await;
+                Ran {
+                    running,
+                    done,
+                    seconds: began.elapsed().as_secs_f64(),
+                }
+            })
+            .buffered(parallel);
+        while let Some(ran) = results.next().await {
+            self.settle(work, ran)?;
+            let pending = std::mem::take(&mut self.pending);
+            work.keep_receipt(pending).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes what running did back to the gate, and writes it down.
+    fn settle(&mut self, work: &Work, ran: Ran) -> Result<(), Error> {
+        let Ran {
+            running:
+                Running {
+                    call,
+                    started,
+                    rewritten,
+                    shown,
+                },
+            done,
+            seconds,
+        } = ran;
+        let Done {
+            response,
+            outcome,
+            exit_code,
+            output_hash,
+            summary,
+            reading,
+            discovered,
+        } = done;
+        let masker = &work.engine.setup.masker;
+        let now = Timestamp::now();
+        let kind = started.plan().kind;
+        let resource = started.plan().resource().cloned();
+        let response = masked(masker, response);
+        let evidence = match reading {
+            None => None,
+            Some(reading) => {
+                let mut data = reading.data;
+                masker.mask_value(&mut data);
+                Some(Evidence {
+                    id: EvidenceId::from_bytes(draw()?),
+                    session: work.session().clone(),
+                    execution: self.record.id.clone(),
+                    call: call.id.clone(),
+                    tool: call.tool.clone(),
+                    resource: reading.resource,
+                    taken_at: reading.taken_at,
+                    hash: ContentHash::of_json(&data),
+                    data,
+                    observations: reading.observations,
+                })
+            }
+        };
+        let metadata = json!({
+            "call": call.id,
+            "tool": call.tool,
+            "arguments": call.arguments,
+            "kind": kind,
+            "resource": resource,
+            "permit": started.permit(),
+            "evidence": evidence.as_ref().map(|evidence| &evidence.id),
+            "seconds": seconds,
+        });
+        let receipt = started.finish(Ended {
+            outcome,
+            finished_at: Some(now),
+            exit_code,
+            output_hash,
+            summary: masker.mask_text(&summary).into_owned(),
+        });
+        count::tool_call(call.tool.as_str(), outcome.as_str(), seconds);
+        tracing::info!(
+            event = if outcome == Outcome::Succeeded { "tool_call_completed" } else { "tool_call_failed" },
+            trace_id = %work.run,
+            session = %work.session(),
+            tool = call.tool.as_str(),
+            permit = %receipt.permit,
+            outcome = outcome.as_str(),
+            seconds,
+        );
+        self.event(EventBody::ReceiptRecorded {
+            receipt: receipt.clone(),
+        });
+        if let Some(evidence) = &evidence {
+            self.evidence_event(evidence);
+            self.pending.push(Record::Evidence(evidence.clone()));
+        }
+        let evidence_id = evidence.as_ref().map(|evidence| evidence.id.clone());
+        let settled = work.gate(|tape, world| tape.settle(world, &receipt, evidence, discovered, now));
+        let pending = match settled {
+            Ok(settled) => {
+                if let Some(recovery) = &settled.recovered {
+                    count::count(
+                        work.engine
+                            .setup
+                            .gate
+                            .recovery_success(recovery.code, &recovery.tool),
+                    );
+                }
+                if let Some(pending) = &settled.required {
+                    self.event(EventBody::VerificationRequired {
+                        resource: pending.resource.clone(),
+                        permit: pending.permit.clone(),
+                        expectation: pending.expectation.clone(),
+                        deadline: pending.deadline,
+                    });
+                }
+                self.verified(&settled.ended);
+                settled.required
+            }
+            Err(error) => {
+                tracing::error!(session = %work.session(), %error, "a receipt was not taken by the gate");
+                None
+            }
+        };
+        let status = match outcome {
+            Outcome::Succeeded => "completed",
+            Outcome::Failed | Outcome::InterruptedUnknown => "failed",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Cancelled => "cancelled",
+        };
+        let line = receipt.summary.clone();
+        self.pending.push(Record::Finished { receipt, pending });
+        self.show_again(shown.0, "llm_tool_call", status, line, metadata, (shown.1, now));
+        let response = match rewritten {
+            None => response,
+            Some(written) => response
+                .with_meta("rewritten_from", written)
+                .with_meta("ran_instead", call.text_argument("command").unwrap_or_default()),
+        };
+        self.answer_call(work, &call, &response, evidence_id.as_ref(), now);
+        Ok(())
+    }
+
+    /// Someone else writes to the resource, or the store has no room: nothing runs.
+    async fn give_back(&mut self, work: &Work, ready: Vec<Ready>, error: Error) -> Result<(), Error> {
+        let taken = match &error {
+            Error::Store(StoreError::WriterTaken { .. }) => error.to_string(),
+            _ => {
+                for call in ready {
+                    work.gate(|tape, world| {
+                        tape.abandon(
+                            world,
+                            call.permit,
+                            "The record could not be kept.",
+                            Timestamp::now(),
+                        )
+                    });
+                }
+                return Err(error);
+            }
+        };
+        // The batch was not kept. What it said besides is said again, without the starts.
+        let starts: Vec<_> = ready.iter().map(|call| call.permit.id().clone()).collect();
+        self.pending.retain(|record| match record {
+            Record::Started(call) => !starts.contains(&call.permit),
+            Record::Event {
+                body: EventBody::CallStarted { permit, .. },
+                ..
+            } => !starts.contains(permit),
+            _ => true,
+        });
+        for call in ready {
+            let now = Timestamp::now();
+            let refusal = work.gate(|tape, world| tape.abandon(world, call.permit, &taken, now));
+            self.refuse(work, &call.call, &refusal, now);
+        }
+        self.keep(work).await
+    }
+
+    /// Tells the model that a call was refused, and writes it down.
+    fn refuse(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
+        self.show(
+            "llm_tool_call",
+            "refused",
+            refusal.message.clone(),
+            json!({
+                "call": call.id,
+                "tool": call.tool,
+                "arguments": call.arguments,
+                "rule": refusal.rule.as_str(),
+                "code": refusal.code,
+            }),
+            now,
+        );
+        self.refuse_quietly(work, call, refusal, now);
+    }
+
+    pub(crate) fn refuse_quietly(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
+        work.count_refusal(refusal);
+        self.refused_event(Some(&call.id), refusal);
+        self.answer_call(work, call, &refusal.to_response(), None, now);
+    }
+
+    /// A call that nobody put to the gate.
+    pub(crate) fn not_run(&mut self, work: &Work, call: &ToolCall, why: &str, now: Timestamp) {
+        let response = ToolResponse::blocked(
+            ErrorCode::Cancelled,
+            format!("Not run: {why}."),
+            serde_json::Map::new(),
+        );
+        self.answer_call(work, call, &response, None, now);
+    }
+
+    /// Tells the model what came of a call.
+    pub(crate) fn answer_call(
+        &mut self,
+        work: &Work,
+        call: &ToolCall,
+        response: &ToolResponse,
+        evidence: Option<&EvidenceId>,
+        now: Timestamp,
+    ) {
+        let text = self.shown(work, Some(call), response);
+        let kept = evidence.map_or_else(String::new, |id| format!(", kept as {id}"));
+        let brief = ToolResponse::success(json!(format!(
+            "left out to save room: the answer of {} ({} bytes{kept})",
+            call.tool,
+            text.len()
+        )));
+        let brief = self.dialect().observation(call, &brief);
+        let entry = Entry::Tool {
+            call: call.id.as_str().to_owned(),
+            name: interlock_dialect::WireName::of(&call.tool).as_str().to_owned(),
+            text,
+            failed: !response.is_ok(),
+            brief,
+        };
+        self.say(work, entry, now);
+    }
+
+    /// What a model is shown of an answer: marked as data from outside, and no longer than there is use for.
+    pub(crate) fn shown(&self, work: &Work, call: Option<&ToolCall>, response: &ToolResponse) -> String {
+        let most = work.engine.setup.limits.shown_bytes;
+        let marked = response.clone().with_meta("trust", "untrusted data");
+        let render = |response: &ToolResponse| match call {
+            Some(call) => self.dialect().observation(call, response),
+            None => interlock_dialect::Dialect::Native.observation(
+                &ToolCall {
+                    id: nobody(),
+                    tool: unnamed(),
+                    arguments: serde_json::Map::new(),
+                },
+                response,
+            ),
+        };
+        let text = render(&marked);
+        if text.len() <= most {
+            return text;
+        }
+        let Ok(data) = response.outcome() else {
+            return text;
+        };
+        let whole = match data {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let head = whole.floor_char_boundary(most * 2 / 3);
+        let tail = whole.ceil_char_boundary(whole.len().saturating_sub(most / 4).max(head));
+        let short = ToolResponse::success(json!({
+            "truncated": true,
+            "bytes": whole.len(),
+            "beginning": &whole[..head],
+            "end": &whole[tail..],
+        }))
+        .with_meta("trust", "untrusted data");
+        render(&short)
+    }
+}
+
+fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>) -> Value {
+    json!({
+        "call": call.id,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "kind": permit.kind(),
+        "resource": permit.plan().resource(),
+        "permit": permit.id(),
+        "approved_by": permit.approved_by(),
+        "evidence": evidence,
+    })
+}
+
+/// The same call with the command that the refusal offers in its place.
+fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall, String)> {
+    if !refusal.auto_recoverable() {
+        return None;
+    }
+    let better = refusal.details.get("suggested_rewrite")?.as_str()?;
+    let tool = work.engine.setup.gate.catalogue().get(call.tool.as_str())?;
+    let argument = tool.action(&call.arguments).command.clone()?;
+    let written = call.arguments.get(&argument)?.as_str()?.to_owned();
+    let mut call = call.clone();
+    call.arguments.insert(argument, better.into());
+    Some((call, written))
+}
+
+/// The answer without what looks like a secret.
+fn masked(masker: &interlock_mask::Masker, response: ToolResponse) -> ToolResponse {
+    let mut meta = response.meta().clone();
+    let mut rebuilt = match response.outcome() {
+        Ok(data) => {
+            let mut data = data.clone();
+            masker.mask_value(&mut data);
+            ToolResponse::success(data)
+        }
+        Err(error) => {
+            let mut error = error.clone();
+            error.message = masker.mask_text(&error.message).into_owned();
+            let mut details = Value::Object(std::mem::take(&mut error.details));
+            masker.mask_value(&mut details);
+            if let Value::Object(details) = details {
+                error.details = details;
+            }
+            ToolResponse::from_error(error)
+        }
+    };
+    for (key, value) in std::mem::take(&mut meta) {
+        rebuilt = rebuilt.with_meta(key, value);
+    }
+    rebuilt
+}
+
+#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
+fn unnamed() -> interlock_protocol::ToolName {
+    interlock_protocol::ToolName::new("unknown").expect("a valid name")
+}
+
+#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
+fn nobody() -> interlock_protocol::CallId {
+    interlock_protocol::CallId::new("none").expect("a valid name")
+}

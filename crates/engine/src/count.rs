@@ -1,0 +1,39 @@
+//! The counters of the loop, recorded where the thing happens.
+
+use interlock_gate::Metric;
+use metrics::{Label, counter, histogram};
+
+/// Adds one.
+pub(crate) fn count(metric: Metric) {
+    let Metric { name, labels } = metric;
+    let labels: Vec<Label> = labels
+        .into_iter()
+        .map(|(name, value)| Label::new(name, value))
+        .collect();
+    counter!(name, labels).increment(1);
+}
+
+/// A reply that was no proposal.
+pub(crate) fn problem(dialect: &'static str) {
+    counter!("interlock_proposal_problem_total", "dialect" => dialect).increment(1);
+}
+
+/// A tool ran.
+pub(crate) fn tool_call(tool: &str, outcome: &'static str, seconds: f64) {
+    let tool = interlock_gate::sanitize_label(tool);
+    counter!("interlock_tool_call_total", "tool" => tool.clone(), "outcome" => outcome).increment(1);
+    histogram!("interlock_tool_call_seconds", "tool" => tool).record(seconds);
+}
+
+/// A model was asked.
+pub(crate) fn model_call(provider: &'static str, outcome: &'static str, seconds: f64, tokens: (u64, u64)) {
+    counter!("interlock_model_call_total", "provider" => provider, "outcome" => outcome).increment(1);
+    histogram!("interlock_model_call_seconds", "provider" => provider).record(seconds);
+    counter!("interlock_model_input_tokens_total", "provider" => provider).increment(tokens.0);
+    counter!("interlock_model_output_tokens_total", "provider" => provider).increment(tokens.1);
+}
+
+/// A session ended.
+pub(crate) fn session(status: &'static str) {
+    counter!("interlock_session_total", "status" => status).increment(1);
+}

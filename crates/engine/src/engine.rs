@@ -1,0 +1,563 @@
+//! The engine: what it is made of, and what one may ask of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use interlock_dialect::Offer;
+use interlock_gate::{FourEyes, Gate, KillSwitch, SessionOptions, ToolScope};
+use interlock_mask::Masker;
+use interlock_model::{ModelInfo, Models};
+use interlock_protocol::{
+    AgentName, ControlLevel, Label, SessionId, SessionKind, Status, ToolDefinition, ToolName, UserId,
+    WorkerId,
+};
+use interlock_store::{NewSession, QueueLimits, Store, Submitted};
+use interlock_tools::{Inventory, Toolbox};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent;
+use crate::error::{Error, draw};
+use crate::live::{Broadcast, Live};
+use crate::options::{
+    AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
+};
+use crate::prompt::Prompts;
+use crate::tape::{Shared, Tape};
+
+/// The chain of a question that names none.
+pub const QUESTION: &str = "question";
+/// The agent that answers where none is named.
+pub const OPERATOR: &str = "operator";
+/// How many sessions are remembered between two of their runs.
+const PARKED: usize = 256;
+/// The setting that stops all writes.
+pub(crate) const KILL_SWITCH: &str = "kill_switch";
+
+/// What an engine is made of.
+pub struct Setup {
+    /// Where everything is kept.
+    pub store: Store,
+    /// The models.
+    pub models: Models,
+    /// The tools that can run.
+    pub toolbox: Toolbox,
+    /// What code itself looks at.
+    pub inventory: Arc<dyn Inventory>,
+    /// The gate.
+    pub gate: Arc<Gate>,
+    /// What hides secrets.
+    pub masker: Masker,
+    /// What models are told.
+    pub prompts: Prompts,
+    /// The agents, by name.
+    pub agents: BTreeMap<String, AgentOptions>,
+    /// The chains, by name.
+    pub chains: BTreeMap<String, ChainOptions>,
+    /// What holds where nothing closer says otherwise.
+    pub defaults: Defaults,
+    /// The bounds.
+    pub limits: Limits,
+    /// How many sessions may wait.
+    pub queue: QueueLimits,
+    /// How much may happen without a human, where a session does not say.
+    pub level: ControlLevel,
+    /// Whether the owner of a session may approve its holds.
+    pub four_eyes: FourEyes,
+}
+
+pub(crate) struct Inner {
+    pub(crate) setup: Setup,
+    pub(crate) worker: WorkerId,
+    pub(crate) shared: Shared,
+    pub(crate) live: Broadcast,
+    /// What the gate remembers of sessions that pause, with the number of the claim under which they did.
+    parked: Mutex<HashMap<SessionId, (u64, Tape)>>,
+    /// The sessions that are worked on here.
+    pub(crate) running: Mutex<HashMap<SessionId, CancellationToken>>,
+}
+
+/// Runs sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What a session is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// The model, by its name in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How its agents work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
+    /// How often a model is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// The agent that answers, for a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// A question or an alert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submission {
+    /// What it is a run of.
+    pub kind: SessionKind,
+    /// Where it came from.
+    pub channel: String,
+    /// Who asked for it.
+    pub owner: Option<UserId>,
+    /// The type, of an alert.
+    pub alert_type: Option<String>,
+    /// The question or the alert.
+    pub input: String,
+    /// How much may happen without a human; left out, what is configured.
+    pub level: Option<ControlLevel>,
+    /// Higher goes first.
+    pub priority: i32,
+    /// Two submissions with the same key are one session.
+    pub idempotency_key: Option<String>,
+    /// What differs from the configuration.
+    pub overrides: Overrides,
+}
+
+impl Submission {
+    /// A question.
+    pub fn question(input: impl Into<String>) -> Self {
+        Self {
+            kind: SessionKind::Chat,
+            channel: "cli".to_owned(),
+            owner: None,
+            alert_type: None,
+            input: input.into(),
+            level: None,
+            priority: 0,
+            idempotency_key: None,
+            overrides: Overrides::default(),
+        }
+    }
+
+    /// An alert.
+    pub fn alert(alert_type: impl Into<String>, input: impl Into<String>) -> Self {
+        Self {
+            kind: SessionKind::Chain,
+            alert_type: Some(alert_type.into()),
+            ..Self::question(input)
+        }
+    }
+}
+
+/// The longest question or alert, in bytes.
+pub const MAX_INPUT: usize = 1024 * 1024;
+/// The longest title, in characters.
+const TITLE: usize = 80;
+
+impl Engine {
+    /// An engine over these parts.
+    pub fn new(setup: Setup) -> Result<Self, Error> {
+        let worker = WorkerId::from_bytes(draw()?);
+        let engine = Self {
+            inner: Arc::new(Inner {
+                setup,
+                worker,
+                shared: Shared::default(),
+                live: Broadcast::default(),
+                parked: Mutex::default(),
+                running: Mutex::default(),
+            }),
+        };
+        Ok(engine)
+    }
+
+    /// What it is made of.
+    pub fn setup(&self) -> &Setup {
+        &self.inner.setup
+    }
+
+    /// This process, as the queue knows it.
+    pub fn worker(&self) -> &WorkerId {
+        &self.inner.worker
+    }
+
+    /// Everything that happens from now on.
+    pub fn watch(&self) -> broadcast::Receiver<Live> {
+        self.inner.live.watch()
+    }
+
+    /// The tools that can run, as the catalogue describes them.
+    pub fn tools(&self) -> Vec<&ToolDefinition> {
+        let setup = &self.inner.setup;
+        setup
+            .gate
+            .catalogue()
+            .tools()
+            .map(interlock_gate::Tool::definition)
+            .filter(|definition| setup.toolbox.has(&definition.name))
+            .collect()
+    }
+
+    /// Takes a question or an alert. It waits for a worker.
+    pub async fn submit(&self, submission: Submission) -> Result<SessionId, Error> {
+        let setup = &self.inner.setup;
+        let now = Timestamp::now();
+        let chain = self.inner.chain_for(&submission)?;
+        // Found out now, not when a worker has it.
+        let overrides = serde_json::to_value(&submission.overrides).unwrap_or_default();
+        self.inner.stages(&chain, &submission.overrides)?;
+        if submission.input.trim().is_empty() {
+            return Err(Error::NotNow("the question is empty".to_owned()));
+        }
+        if submission.input.len() > MAX_INPUT {
+            return Err(Error::NotNow(format!(
+                "the input has {} bytes; at most {MAX_INPUT} are taken",
+                submission.input.len()
+            )));
+        }
+        let input = setup.masker.mask_text(&submission.input).into_owned();
+        let id = SessionId::from_bytes(draw()?);
+        let session = NewSession {
+            id: id.clone(),
+            kind: submission.kind,
+            title: title(&input),
+            channel: submission.channel,
+            owner: submission.owner,
+            alert_type: submission.alert_type,
+            chain,
+            input,
+            level: submission.level.unwrap_or(setup.level),
+            priority: submission.priority,
+            idempotency_key: submission.idempotency_key,
+            options: overrides,
+            at: now,
+        };
+        match setup.store.submit(session, &setup.queue).await? {
+            Submitted::Duplicate(other) => Ok(other),
+            Submitted::New => Ok(id),
+        }
+    }
+
+    /// Takes the next question of a chat.
+    pub async fn ask_again(&self, session: &SessionId, question: &str) -> Result<(), Error> {
+        if question.trim().is_empty() {
+            return Err(Error::NotNow("the question is empty".to_owned()));
+        }
+        let input = self.inner.setup.masker.mask_text(question).into_owned();
+        self.inner
+            .setup
+            .store
+            .submit_input(session, input, &self.inner.setup.queue, Timestamp::now())
+            .await?;
+        Ok(())
+    }
+
+    /// Stops or lets go all writes, of every process on this store.
+    pub async fn stop_writes(&self, switch: KillSwitch) -> Result<(), Error> {
+        let value = switch == KillSwitch::Engaged;
+        self.inner
+            .setup
+            .store
+            .set_setting(KILL_SWITCH, if value { "engaged" } else { "released" })
+            .await?;
+        self.inner.shared.stop_writes(switch);
+        Ok(())
+    }
+}
+
+/// The one name, if there is one.
+fn only<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let first = names.next()?;
+    names.next().is_none().then(|| first.to_owned())
+}
+
+/// A title from the first line.
+fn title(input: &str) -> String {
+    let line: String = input
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("(empty)")
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(TITLE)
+        .collect();
+    let mut line = line.trim().to_owned();
+    while Label::new(line.clone()).is_err() {
+        // What is left after taking out what no label may have.
+        line = line
+            .chars()
+            .filter(|c| c.is_ascii_graphic() || *c == ' ')
+            .collect();
+        line = line.trim().to_owned();
+        if line.is_empty() {
+            return "question".to_owned();
+        }
+        if Label::new(line.clone()).is_err() {
+            line.truncate(line.len() - 1);
+        }
+    }
+    line
+}
+
+/// One stage of a session, with its agents.
+#[derive(Debug, Clone)]
+pub(crate) struct StagePlan {
+    pub(crate) name: String,
+    pub(crate) agents: Vec<agent::Plan>,
+    pub(crate) instructions: Vec<String>,
+    pub(crate) success: Success,
+    pub(crate) synthesis: Option<(agent::Plan, String)>,
+}
+
+impl Inner {
+    pub(crate) async fn append_unclaimed(
+        &self,
+        session: &SessionId,
+        records: Vec<interlock_store::Record>,
+    ) -> Result<(), Error> {
+        let batch = interlock_store::Batch {
+            session: session.clone(),
+            claim: None,
+            at: Timestamp::now(),
+            records,
+        };
+        let kept = self.setup.store.append(batch).await?;
+        for event in kept.events {
+            self.live.tell(|| Live::Event(Box::new(event)));
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn refresh_kill_switch(&self) -> Result<KillSwitch, Error> {
+        let setting = self.setup.store.setting(KILL_SWITCH).await?;
+        let engaged = setting.as_deref() == Some("engaged");
+        let switch = if engaged {
+            KillSwitch::Engaged
+        } else {
+            KillSwitch::Released
+        };
+        self.shared.stop_writes(switch);
+        Ok(switch)
+    }
+
+    pub(crate) fn model_info(&self, name: &str) -> ModelInfo {
+        match self.setup.models.options(name) {
+            Ok(options) => ModelInfo {
+                name: name.to_owned(),
+                provider: options.provider,
+                model: options.model.clone(),
+            },
+            Err(_) => ModelInfo {
+                name: name.to_owned(),
+                provider: interlock_model::Provider::Scripted,
+                model: String::new(),
+            },
+        }
+    }
+
+    fn chain_for(&self, submission: &Submission) -> Result<String, Error> {
+        match (&submission.kind, &submission.alert_type) {
+            (SessionKind::Chat, _) | (SessionKind::Chain, None) => Ok(QUESTION.to_owned()),
+            (SessionKind::Chain, Some(alert_type)) => {
+                let of_type = |chain: &ChainOptions| chain.alert_types.contains(alert_type);
+                let found = self.setup.chains.iter().find(|(_, chain)| of_type(chain));
+                match found {
+                    Some((name, _)) => Ok(name.clone()),
+                    // A site that configured no chain still gets its alerts looked at.
+                    None if self.setup.chains.is_empty() => Ok(QUESTION.to_owned()),
+                    None => Err(Error::unknown(
+                        "alert type",
+                        alert_type,
+                        self.setup.chains.values().flat_map(|chain| &chain.alert_types),
+                    )),
+                }
+            }
+        }
+    }
+
+    /// The stages of a chain, as the configuration and the overrides make them.
+    pub(crate) fn stages(&self, chain: &str, overrides: &Overrides) -> Result<Vec<StagePlan>, Error> {
+        let built_in;
+        let stages = match self.setup.chains.get(chain) {
+            Some(chain) => &chain.stages,
+            None if chain == QUESTION => {
+                let agent = overrides
+                    .agent
+                    .clone()
+                    .or_else(|| self.setup.defaults.agent.clone())
+                    .unwrap_or_else(|| OPERATOR.to_owned());
+                built_in = vec![StageOptions {
+                    name: "answer".to_owned(),
+                    agents: vec![agent],
+                    success: Success::Any,
+                    synthesis: None,
+                }];
+                &built_in
+            }
+            None => return Err(Error::unknown("chain", chain, self.setup.chains.keys())),
+        };
+        stages.iter().map(|stage| self.stage(stage, overrides)).collect()
+    }
+
+    fn stage(&self, stage: &StageOptions, overrides: &Overrides) -> Result<StagePlan, Error> {
+        let mut agents = Vec::new();
+        let mut instructions = Vec::new();
+        for name in &stage.agents {
+            let (plan, told) = self.agent(name, overrides, None)?;
+            agents.push(plan);
+            instructions.push(told);
+        }
+        let synthesis = match (&stage.synthesis, agents.len()) {
+            (Some(name), 2..) => Some(self.agent(name, overrides, Some(Controller::Synthesis))?),
+            (None, 2..) => {
+                let (mut plan, _) = self.agent(&stage.agents[0], overrides, Some(Controller::Synthesis))?;
+                plan.name = AgentName::new("synthesis")?;
+                Some((plan, String::new()))
+            }
+            _ => None,
+        };
+        Ok(StagePlan {
+            name: stage.name.clone(),
+            agents,
+            instructions,
+            success: stage.success,
+            synthesis,
+        })
+    }
+
+    fn agent(
+        &self,
+        name: &str,
+        overrides: &Overrides,
+        forced: Option<Controller>,
+    ) -> Result<(agent::Plan, String), Error> {
+        let setup = &self.setup;
+        let built_in = AgentOptions::default();
+        let options = match setup.agents.get(name) {
+            Some(options) => options,
+            None if name == OPERATOR => &built_in,
+            None => return Err(Error::unknown("agent", name, setup.agents.keys())),
+        };
+        let model = overrides
+            .model
+            .clone()
+            .or_else(|| options.model.clone())
+            .or_else(|| setup.defaults.model.clone())
+            .or_else(|| only(setup.models.names()))
+            .ok_or(Error::NoModel)?;
+        let of_model = setup.models.options(&model)?;
+        let controller = forced
+            .or(overrides.controller)
+            .or(options.controller)
+            .or(of_model.dialect.map(Controller::from))
+            .or(setup.defaults.controller)
+            .unwrap_or(Controller::Native);
+        let max_iterations = overrides
+            .max_iterations
+            .or(options.max_iterations)
+            .or(setup.defaults.max_iterations)
+            .unwrap_or(MAX_ITERATIONS);
+        let plan = agent::Plan {
+            name: AgentName::new(name)?,
+            model,
+            controller,
+            max_iterations,
+            strict: options.strict,
+            offer: Arc::new(self.offer(options, controller)?),
+        };
+        Ok((plan, options.instructions.clone()))
+    }
+
+    /// What an agent may use: what can run here, and of that what its configuration names.
+    fn offer(&self, options: &AgentOptions, controller: Controller) -> Result<Offer, Error> {
+        if !controller.has_tools() {
+            return Ok(Offer::default());
+        }
+        let named: Option<BTreeSet<&str>> = options
+            .tools
+            .as_ref()
+            .map(|tools| tools.iter().map(String::as_str).collect());
+        if let Some(tools) = &options.tools {
+            for tool in tools {
+                let known = ToolName::new(tool.clone()).is_ok_and(|name| self.setup.toolbox.has(&name));
+                if !known {
+                    let names: Vec<String> = self.runnable().into_iter().map(String::from).collect();
+                    return Err(Error::unknown("tool", tool, &names));
+                }
+            }
+        }
+        let may = |name: &ToolName| named.as_ref().is_none_or(|named| named.contains(name.as_str()));
+        let definitions: Vec<&ToolDefinition> = self
+            .setup
+            .gate
+            .catalogue()
+            .tools()
+            .map(interlock_gate::Tool::definition)
+            .filter(|definition| self.setup.toolbox.has(&definition.name))
+            .collect();
+        let offered = definitions
+            .iter()
+            .copied()
+            .filter(|definition| may(&definition.name));
+        let withheld = definitions
+            .iter()
+            .filter(|definition| !may(&definition.name))
+            .map(|definition| definition.name.clone());
+        Ok(Offer::new(offered)?.withholding(withheld))
+    }
+
+    /// The names of the tools that can run here.
+    pub(crate) fn runnable(&self) -> BTreeSet<ToolName> {
+        self.setup
+            .gate
+            .catalogue()
+            .tools()
+            .map(|tool| tool.definition().name.clone())
+            .filter(|name| self.setup.toolbox.has(name))
+            .collect()
+    }
+
+    pub(crate) fn session_options(&self, session: &interlock_store::Session) -> SessionOptions {
+        SessionOptions {
+            level: session.submitted.level,
+            tools: ToolScope::Only(self.runnable()),
+            owner: session.submitted.owner.clone(),
+            four_eyes: self.setup.four_eyes,
+            limits: interlock_gate::ContextLimits::default(),
+        }
+    }
+
+    /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers anew.
+    pub(crate) fn park(&self, session: SessionId, epoch: u64, tape: Tape) {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if parked.len() >= PARKED
+            && let Some(any) = parked.keys().next().cloned()
+        {
+            parked.remove(&any);
+        }
+        parked.insert(session, (epoch, tape));
+    }
+
+    /// What the gate remembers of a session, if nobody else worked on it since.
+    pub(crate) fn unpark(&self, session: &SessionId, epoch: u64) -> Option<Tape> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (then, tape) = parked.remove(session)?;
+        (then + 1 == epoch).then_some(tape)
+    }
+
+    /// Whether a status is an end.
+    pub(crate) const fn is_end(status: Status) -> bool {
+        match status {
+            Status::Completed
+            | Status::Unverified
+            | Status::Failed
+            | Status::Cancelled
+            | Status::TimedOut => true,
+            Status::Pending | Status::InProgress | Status::Held | Status::Cancelling => false,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Why work on a session stopped that could not go on.
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store could not keep or find something.
+    #[error(transparent)]
+    Store(#[from] interlock_store::Error),
+    /// A model is not there, or not set up.
+    #[error(transparent)]
+    Model(#[from] interlock_model::Error),
+    /// A prompt cannot be made.
+    #[error(transparent)]
+    Prompt(#[from] crate::prompt::Error),
+    /// The tools cannot be offered together.
+    #[error(transparent)]
+    Offer(#[from] interlock_dialect::OfferError),
+    /// The system gave no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(getrandom::Error),
+    /// Something names what is not configured.
+    #[error("there is no {what} `{name}`; configured: {known}")]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// What was named.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Nothing says which model to ask.
+    #[error("no model is configured: add one under `models` and name it in `defaults.model` or with --model")]
+    NoModel,
+    /// What was kept cannot be read back.
+    #[error("what was kept of {what} cannot be read: {source}")]
+    Unreadable {
+        /// Of what.
+        what: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A text is not fit for the record.
+    #[error(transparent)]
+    Name(#[from] interlock_protocol::id::Error),
+    /// A person's decision was refused.
+    #[error("{0}")]
+    Refused(String),
+    /// What was asked for does not fit where the session stands.
+    #[error("{0}")]
+    NotNow(String),
+}
+
+impl Error {
+    pub(crate) fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a String>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+        Self::Unknown {
+            what,
+            name: name.to_owned(),
+            known: if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            },
+        }
+    }
+}
+
+/// Sixteen bytes for an id.
+pub(crate) fn draw() -> Result<[u8; 16], Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(Error::Random)?;
+    Ok(bytes)
+}
+
+/// Thirty-two bytes for a token.
+pub(crate) fn draw_token() -> Result<[u8; 32], Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(Error::Random)?;
+    Ok(bytes)
+}

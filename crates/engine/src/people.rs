@@ -1,0 +1,318 @@
+//! What people do to sessions: decide on holds, stop them, call a tool themselves.
+
+use std::sync::Arc;
+
+use interlock_gate::{Approval, Hold};
+use interlock_protocol::{
+    AgentName, Arguments, CallId, ContentHash, EventBody, ExecutionId, HoldId, RunId, SessionId, StageId,
+    Status, ToolCall, ToolName, UserId,
+};
+use interlock_store::{Claim, Execution, Record, Run, Stage};
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, End, Next};
+use crate::engine::{Engine, Inner};
+use crate::error::{Error, draw, draw_token};
+use crate::history::Entry;
+use crate::run::{DIRECT, direct_plan, finish};
+use crate::tape::Tape;
+use crate::work::{Work, event};
+
+/// The stage of what people call directly.
+const BESIDE: u32 = u32::MAX;
+
+impl Engine {
+    /// Approves a hold. Its session goes on when a worker takes it.
+    pub async fn approve(&self, hold: &HoldId, by: &UserId) -> Result<Hold, Error> {
+        let store = &self.inner.setup.store;
+        let mut hold = store.hold(hold).await?;
+        let session = hold.plan.session.clone();
+        let now = Timestamp::now();
+        // The token is made, used and gone in this call: it is in no log, event or message.
+        let (token, mut record) = hold.open_for(by.clone(), draw_token()?, now);
+        self.inner
+            .append_unclaimed(&session, vec![Record::Token(record.clone())])
+            .await?;
+        let mut approval = Approval {
+            by,
+            token: &token,
+            record: &mut record,
+        };
+        let now = Timestamp::now();
+        self.inner
+            .setup
+            .gate
+            .accept(&mut hold, &mut approval, now)
+            .map_err(|refusal| Error::Refused(refusal.message.clone()))?;
+        let records = vec![
+            Record::Token(record),
+            Record::Hold(hold.clone()),
+            event(
+                None,
+                Some(&hold.plan.execution),
+                EventBody::HoldApproved {
+                    hold: hold.id.clone(),
+                    by: by.clone(),
+                    plan_hash: hold.plan_hash,
+                },
+            ),
+        ];
+        self.inner.append_unclaimed(&session, records).await?;
+        store.resubmit(&session, Timestamp::now()).await?;
+        Ok(hold)
+    }
+
+    /// Denies a hold. Its session goes on when a worker takes it, and its model is told.
+    pub async fn deny(&self, hold: &HoldId, by: &UserId, reason: &str) -> Result<Hold, Error> {
+        let store = &self.inner.setup.store;
+        let mut hold = store.hold(hold).await?;
+        let session = hold.plan.session.clone();
+        let reason = self.inner.setup.masker.mask_text(reason).into_owned();
+        self.inner
+            .setup
+            .gate
+            .reject(&mut hold, by, &reason, Timestamp::now())
+            .map_err(|refusal| Error::Refused(refusal.message.clone()))?;
+        let records = vec![
+            Record::Hold(hold.clone()),
+            event(
+                None,
+                Some(&hold.plan.execution),
+                EventBody::HoldDenied {
+                    hold: hold.id.clone(),
+                    by: by.clone(),
+                    reason,
+                },
+            ),
+        ];
+        self.inner.append_unclaimed(&session, records).await?;
+        store.resubmit(&session, Timestamp::now()).await?;
+        Ok(hold)
+    }
+
+    /// Stops a session, wherever it stands.
+    pub async fn cancel(
+        &self,
+        session: &SessionId,
+        by: &UserId,
+    ) -> Result<interlock_store::Cancelled, Error> {
+        let cancelled = self
+            .inner
+            .setup
+            .store
+            .request_cancel(session, Some(by), Timestamp::now())
+            .await?;
+        self.inner.cancel_here(session);
+        Ok(cancelled)
+    }
+
+    /// Calls a tool for a person, through the same gate as everyone. What comes back is what a model would have seen.
+    pub async fn call(
+        &self,
+        session: &SessionId,
+        by: &UserId,
+        tool: &str,
+        arguments: Arguments,
+    ) -> Result<Called, Error> {
+        let store = &self.inner.setup.store;
+        let tool = ToolName::new(tool)?;
+        let claim = store.claim(session, &self.inner.worker, Timestamp::now()).await?;
+        let result = self.call_claimed(&claim, by, tool, arguments).await;
+        if result.is_err() {
+            // What went wrong is told; the session is not left hanging on it.
+            let _ = store.release(&claim, Status::Completed, Timestamp::now()).await;
+        }
+        result
+    }
+
+    async fn call_claimed(
+        &self,
+        claim: &Claim,
+        by: &UserId,
+        tool: ToolName,
+        arguments: Arguments,
+    ) -> Result<Called, Error> {
+        let inner = &self.inner;
+        let snapshot = inner.setup.store.snapshot(&claim.session).await?;
+        let before = snapshot.session.status;
+        let now = Timestamp::now();
+        let call = ToolCall {
+            id: CallId::from_bytes(draw()?),
+            tool,
+            arguments,
+        };
+        let input = serde_json::to_string(&call).unwrap_or_default();
+        let mut run = Run {
+            id: RunId::from_bytes(draw()?),
+            channel: "direct".to_owned(),
+            input_hash: ContentHash::of(&input),
+            input: inner.setup.masker.mask_text(&input).into_owned(),
+            status: Status::InProgress,
+            started_at: now,
+            completed_at: None,
+        };
+        let mut tape = inner.unpark(&claim.session, claim.epoch).unwrap_or_else(|| {
+            Tape::open(
+                Arc::clone(&inner.setup.gate),
+                claim.session.clone(),
+                inner.session_options(&snapshot.session),
+                run.id.clone(),
+                snapshot.last_step,
+                now,
+            )
+        });
+        tape.begin_run(run.id.clone());
+        let cancel = CancellationToken::new();
+        let work = Work::new(
+            Arc::clone(inner),
+            claim.clone(),
+            run.id.clone(),
+            tape,
+            cancel.clone(),
+            CancellationToken::new(),
+        );
+        let mut agent = direct_agent(&snapshot, by, now)?;
+        let stage = Stage {
+            id: agent.stage.clone(),
+            index: BESIDE,
+            name: "direct calls".to_owned(),
+            status: Status::Completed,
+            error: None,
+            started_at: now,
+            completed_at: Some(now),
+        };
+        agent.pending.push(Record::Run(run.clone()));
+        agent.pending.push(Record::Stage(stage));
+        agent.pending.push(Record::Execution(agent.record.clone()));
+        let said = Entry::Assistant {
+            text: format!("(called directly by {by})"),
+            thinking: Vec::new(),
+            calls: Vec::new(),
+            answer: false,
+        };
+        agent.say(&work, said, now);
+        let next = agent.run_calls(&work, &cancel, vec![call]).await?;
+        let response = agent
+            .history
+            .entries()
+            .iter()
+            .rev()
+            .find_map(|entry| match entry {
+                Entry::Tool { text, failed, .. } => Some((text.clone(), *failed)),
+                _ => None,
+            });
+        let held = matches!(next, Next::End(End::Held));
+        let end = if held {
+            End::Held
+        } else {
+            End::Answered {
+                text: String::new(),
+                status: Status::Completed,
+            }
+        };
+        finish(&work, &mut agent, end).await?;
+        let status = if held {
+            Status::Held
+        } else if Inner::is_end(before) || before == Status::Held {
+            before
+        } else {
+            Status::Completed
+        };
+        run.status = if held { Status::Held } else { Status::Completed };
+        run.completed_at = (!held).then(Timestamp::now);
+        work.keep(vec![
+            Record::Run(run.clone()),
+            Record::Status {
+                status,
+                answer: None,
+                error: None,
+            },
+        ])
+        .await?;
+        let epoch = claim.epoch;
+        inner.park(claim.session.clone(), epoch, work.into_tape());
+        Ok(match response {
+            Some((text, failed)) if !held => Called::Answered {
+                text,
+                failed,
+                run: run.id,
+            },
+            _ => Called::Held { run: run.id },
+        })
+    }
+}
+
+/// What came of a direct call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Called {
+    /// An answer, or a refusal.
+    Answered {
+        /// As a model would have seen it.
+        text: String,
+        /// Whether it was refused or failed.
+        failed: bool,
+        /// The run.
+        run: RunId,
+    },
+    /// It waits for a human.
+    Held {
+        /// The run.
+        run: RunId,
+    },
+}
+
+fn direct_agent(snapshot: &interlock_store::Snapshot, by: &UserId, now: Timestamp) -> Result<Agent, Error> {
+    let known = snapshot
+        .executions
+        .iter()
+        .find(|execution| execution.controller == DIRECT)
+        .cloned();
+    let record = match known {
+        Some(execution) => execution,
+        None => Execution {
+            id: ExecutionId::from_bytes(draw()?),
+            stage: snapshot
+                .stages
+                .iter()
+                .find(|stage| stage.index == BESIDE)
+                .map_or_else(|| draw().map(StageId::from_bytes), |stage| Ok(stage.id.clone()))?,
+            index: 0,
+            agent: AgentName::new(by.as_str())?,
+            model: String::new(),
+            controller: DIRECT.to_owned(),
+            status: Status::InProgress,
+            iterations: 0,
+            error: None,
+            started_at: now,
+            completed_at: None,
+        },
+    };
+    let mut agent = Agent::new(direct_plan(&record)?, record);
+    agent.record.status = Status::InProgress;
+    let numbers = snapshot.numbers.iter().find(|(id, _, _)| *id == agent.record.id);
+    if let Some((_, interactions, timeline)) = numbers {
+        agent.resume_conversation(*interactions);
+        agent.timeline = *timeline;
+    }
+    agent.messages = snapshot
+        .messages
+        .iter()
+        .filter(|message| message.execution == agent.record.id)
+        .map(|message| message.number)
+        .max()
+        .unwrap_or(0);
+    Ok(agent)
+}
+
+impl Inner {
+    pub(crate) fn cancel_here(&self, session: &SessionId) {
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(token) = running.get(session) {
+            token.cancel();
+        }
+    }
+}

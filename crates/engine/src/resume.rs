@@ -1,0 +1,346 @@
+//! Goes on where an earlier process, or an earlier part of this one, stopped.
+//!
+//! A write that started and left no receipt is never run again: its resource is looked at first. A call that a human
+//! approved runs now, once. Whatever else a model still waits for is answered with what is known about it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use interlock_gate::{Hold, HoldStatus, InterruptedWrite, ResolvedResource, WriteRecord};
+use interlock_protocol::{CallId, ErrorCode, EventBody, ResourceId, Retry, ToolCall, ToolKind, ToolResponse};
+use interlock_store::{Call, Record, Snapshot};
+use jiff::Timestamp;
+use serde_json::{Map, json};
+
+use crate::agent::{Agent, End};
+use crate::error::Error;
+use crate::history::Entry;
+use crate::work::Work;
+
+impl Agent {
+    /// Brings the execution to where its next turn can begin. Says how it ends if it cannot.
+    pub(crate) async fn resume(
+        &mut self,
+        work: &Work,
+        snapshot: &Snapshot,
+        remembered: bool,
+    ) -> Result<Option<End>, Error> {
+        let mine = |call: &&Call| call.started.plan.execution == self.record.id;
+        let calls: Vec<Call> = snapshot.calls.iter().filter(mine).cloned().collect();
+        let hold = snapshot
+            .holds
+            .iter()
+            .rev()
+            .find(|hold| hold.plan.execution == self.record.id)
+            .cloned();
+        if !remembered {
+            self.restore(work, &calls).await?;
+        }
+        self.settle_interrupted(work, &calls, remembered)?;
+        self.keep(work).await?;
+        if let Some(hold) = hold
+            && !self.is_answered(&hold.call)
+            && !calls
+                .iter()
+                .any(|call| call.started.hold.as_ref() == Some(&hold.id))
+            && self.take_decision(work, hold).await?
+        {
+            return Ok(Some(End::Held));
+        }
+        self.answer_the_rest(work);
+        self.keep(work).await?;
+        Ok(None)
+    }
+
+    /// Brings back what the gate must know: what was written, and what must still be looked at.
+    async fn restore(&mut self, work: &Work, calls: &[Call]) -> Result<(), Error> {
+        let now = Timestamp::now();
+        let mut resources: BTreeSet<ResourceId> = BTreeSet::new();
+        for call in calls {
+            let (ToolKind::Write, Some(receipt)) = (call.started.plan.kind, &call.receipt) else {
+                continue;
+            };
+            if call.verification.is_none() {
+                resources.extend(receipt.resource.clone());
+            }
+            let write = WriteRecord {
+                receipt: receipt.clone(),
+                plan: Arc::new(call.started.plan.clone()),
+                verification: call.verification,
+            };
+            if let Err(error) = work.tape().restore_write(write, now) {
+                tracing::error!(session = %work.session(), %error, "a write could not be brought back");
+            }
+        }
+        self.rediscover(work, resources).await;
+        Ok(())
+    }
+
+    /// Code resolves resources again that the plan or a due reading names.
+    async fn rediscover(&self, work: &Work, resources: BTreeSet<ResourceId>) {
+        let mut found: Vec<ResolvedResource> = Vec::new();
+        for resource in resources {
+            let name = resource.to_string();
+            let known = work.engine.setup.inventory.find(&name).await;
+            found.extend(known.into_iter().filter(|known| known.id == resource));
+        }
+        if !found.is_empty() {
+            work.tape().rediscover(&self.record.id, found, Timestamp::now());
+        }
+    }
+
+    /// What started and left no receipt.
+    fn settle_interrupted(&mut self, work: &Work, calls: &[Call], remembered: bool) -> Result<(), Error> {
+        for call in calls.iter().filter(|call| call.receipt.is_none()) {
+            let now = Timestamp::now();
+            let started = &call.started;
+            match started.plan.kind {
+                ToolKind::Resolve | ToolKind::Read => {
+                    self.pending.push(Record::Abandoned {
+                        permit: started.permit.clone(),
+                    });
+                }
+                ToolKind::Write => {
+                    let write = InterruptedWrite {
+                        permit: started.permit.clone(),
+                        plan: Arc::new(started.plan.clone()),
+                        started_at: started.started_at,
+                    };
+                    // A process that remembers the session cannot have lost a write of its own.
+                    debug_assert!(!remembered, "an interrupted write in a process that goes on");
+                    let pending = match work.tape().interrupted(write, now) {
+                        Ok(pending) => pending,
+                        Err(error) => {
+                            return Err(Error::NotNow(format!(
+                                "an interrupted write cannot be brought back: {error}"
+                            )));
+                        }
+                    };
+                    let receipt = work
+                        .tape()
+                        .session()
+                        .writes()
+                        .iter()
+                        .find(|write| write.receipt.permit == started.permit)
+                        .map(|write| write.receipt.clone());
+                    let Some(receipt) = receipt else { continue };
+                    tracing::warn!(
+                        session = %work.session(),
+                        permit = %started.permit,
+                        "a write was interrupted; it is not run again"
+                    );
+                    self.event(EventBody::ReceiptRecorded {
+                        receipt: receipt.clone(),
+                    });
+                    self.event(EventBody::VerificationRequired {
+                        resource: pending.resource.clone(),
+                        permit: pending.permit.clone(),
+                        expectation: pending.expectation.clone(),
+                        deadline: pending.deadline,
+                    });
+                    self.pending.push(Record::Finished {
+                        receipt,
+                        pending: Some(pending),
+                    });
+                }
+            }
+            let call = ToolCall {
+                id: started.plan.call.clone(),
+                tool: started.plan.tool.clone(),
+                arguments: started.plan.arguments.clone(),
+            };
+            if !self.is_answered(&call.id) {
+                let response = interrupted(started.plan.kind);
+                self.answer_call(work, &call, &response, None, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what was decided about a hold. Says whether it still waits.
+    async fn take_decision(&mut self, work: &Work, mut hold: Hold) -> Result<bool, Error> {
+        let call = ToolCall {
+            id: hold.call.clone(),
+            tool: hold.plan.tool.clone(),
+            arguments: hold.plan.arguments.clone(),
+        };
+        let now = Timestamp::now();
+        match &hold.status {
+            HoldStatus::Pending if now < hold.expires_at => return Ok(true),
+            HoldStatus::Pending => {
+                hold.status = HoldStatus::Expired { at: now };
+                self.pending.push(Record::Hold(hold.clone()));
+                self.event(EventBody::HoldExpired {
+                    hold: hold.id.clone(),
+                });
+                let refusal = work.tape().close_hold(&hold, now);
+                self.refuse_quietly(work, &call, &refusal, now);
+            }
+            HoldStatus::Denied { .. }
+            | HoldStatus::Expired { .. }
+            | HoldStatus::Withdrawn { .. }
+            | HoldStatus::Edited { .. } => {
+                let refusal = work.tape().close_hold(&hold, now);
+                self.refuse_quietly(work, &call, &refusal, now);
+            }
+            HoldStatus::Approved { .. } => self.redeem(work, &hold, call).await?,
+        }
+        Ok(false)
+    }
+
+    /// Runs what a human approved, if it is still what it was.
+    async fn redeem(&mut self, work: &Work, hold: &Hold, call: ToolCall) -> Result<(), Error> {
+        let tokens = work.engine.setup.store.tokens(&hold.id).await?;
+        self.rediscover(work, hold.resources().cloned().collect()).await;
+        work.kill_switch().await?;
+        let now = Timestamp::now();
+        let used = tokens.into_iter().find(|token| token.used_at.is_some());
+        let redeemed = match used {
+            Some(record) => work.gate(|tape, world| tape.redeem(world, hold, &record, now)),
+            None => Err(work.tape().close_hold(hold, now)),
+        };
+        match redeemed {
+            Ok(permit) => {
+                let ready = self.ready(work, call, permit, Some(hold.id.clone()), None, now);
+                self.run_group(work, &work.cancel.child_token(), vec![ready])
+                    .await
+            }
+            Err(refusal) => {
+                self.refuse_quietly(work, &call, &refusal, now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls of the last reply that nobody answered: they were not run.
+    fn answer_the_rest(&mut self, work: &Work) {
+        let last = self.history.entries().iter().rev().find_map(|entry| match entry {
+            Entry::Assistant { calls, .. } => Some(calls.clone()),
+            _ => None,
+        });
+        let now = Timestamp::now();
+        for call in last.unwrap_or_default() {
+            let Ok(id) = CallId::new(call.id.clone()) else {
+                continue;
+            };
+            if self.is_answered(&id) {
+                continue;
+            }
+            let response = ToolResponse::blocked(
+                ErrorCode::Cancelled,
+                "Not run: the process that would have run it ended before.",
+                Map::new(),
+            );
+            let text = self.shown(work, None, &response);
+            let entry = Entry::Tool {
+                call: call.id,
+                name: call.name,
+                brief: text.clone(),
+                text,
+                failed: true,
+            };
+            self.say(work, entry, now);
+        }
+    }
+
+    /// Whether the model was told what came of a call of its last reply.
+    fn is_answered(&self, id: &CallId) -> bool {
+        self.history
+            .entries()
+            .iter()
+            .rev()
+            .take_while(|entry| !matches!(entry, Entry::Assistant { .. }))
+            .any(|entry| matches!(entry, Entry::Tool { call, .. } if call == id.as_str()))
+    }
+
+    /// Resolves the resources that a person named with `@`, before the question is put. Naming counts as asking for them
+    /// by themselves.
+    pub(crate) async fn mentions(&mut self, work: &Work, text: &str) {
+        for name in mentioned(text) {
+            let found = work.engine.setup.inventory.find(name).await;
+            let now = Timestamp::now();
+            match found.as_slice() {
+                [] => self.note_mention(work, &format!("@{name} is no known resource."), now),
+                [resource] => {
+                    let line = format!("@{name} is {} ({}).", resource.id, resource.name);
+                    work.tape().mention(resource.clone(), now);
+                    self.note_mention(work, &line, now);
+                }
+                several => {
+                    let ids: Vec<String> = several.iter().map(|found| found.id.to_string()).collect();
+                    let line = format!("@{name} could be any of {}: ask which is meant.", ids.join(", "));
+                    self.note_mention(work, &line, now);
+                }
+            }
+        }
+    }
+
+    fn note_mention(&mut self, work: &Work, text: &str, now: Timestamp) {
+        self.show("mention", "completed", text, json!({}), now);
+        let entry = Entry::Note {
+            text: text.to_owned(),
+        };
+        self.say(work, entry, now);
+    }
+}
+
+fn interrupted(kind: ToolKind) -> ToolResponse {
+    match kind {
+        ToolKind::Write => ToolResponse::failed(
+            ErrorCode::ExecutionFailed,
+            "Interrupted: whether it took effect is not known. It is not run again; read the resource first.",
+            Retry::Useless,
+            Map::new(),
+        ),
+        ToolKind::Resolve | ToolKind::Read => ToolResponse::failed(
+            ErrorCode::ExecutionFailed,
+            "Interrupted before it returned. It changed nothing and can be called again.",
+            Retry::Useful,
+            Map::new(),
+        ),
+    }
+}
+
+/// The most resources that one message can name.
+const MENTIONS: usize = 20;
+
+/// The names behind `@` in a text, each once.
+fn mentioned(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || "._-/".contains(c)) {
+            // An address of mail, not a name.
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || "._-:/".contains(c)))
+            .unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches(['.', ':', '-', '/']);
+        if !name.is_empty() && !names.contains(&name) && names.len() < MENTIONS {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentioned;
+
+    #[test]
+    fn a_name_behind_an_at_sign_is_a_mention_and_mail_is_not() {
+        let cases: &[(&str, &[&str])] = &[
+            ("restart @web please", &["web"]),
+            ("@lxc:delly:141 and @web, @web.", &["lxc:delly:141", "web"]),
+            ("mail root@example.org", &[]),
+            ("@", &[]),
+            ("what about @db-1.lan?", &["db-1.lan"]),
+            ("(@nas)", &["nas"]),
+        ];
+        for (text, names) in cases {
+            assert_eq!(&mentioned(text), names, "{text}");
+        }
+    }
+}

@@ -1,0 +1,670 @@
+//! One run of a session, from its input to its answer: its stages one after the other, the agents of a stage side by
+//! side, and what was left undone by an earlier process first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use interlock_gate::State;
+use interlock_protocol::{ContentHash, EventBody, ExecutionId, Label, RunId, SessionKind, StageId, Status};
+use interlock_store::{Claim, Execution, Record, Run, Snapshot, Stage};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{self, Agent, End};
+use crate::count;
+use crate::engine::{Inner, Overrides, StagePlan};
+use crate::error::{Error, draw};
+use crate::history::Entry;
+use crate::options::Success;
+use crate::prompt::{Finding, Tiers};
+use crate::tape::Tape;
+use crate::work::{Halt, Work, event};
+
+/// How a session stands after it was worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Where it stands.
+    pub status: Status,
+    /// The answer.
+    pub answer: Option<String>,
+    /// Why it did not succeed.
+    pub error: Option<String>,
+    /// The run.
+    pub run: RunId,
+}
+
+/// How one agent ended.
+struct Ended {
+    agent: String,
+    end: End,
+}
+
+/// Works on a session until it ends or pauses.
+pub(crate) async fn run(
+    engine: Arc<Inner>,
+    claim: Claim,
+    cancel: CancellationToken,
+    draining: CancellationToken,
+) -> Result<Outcome, Error> {
+    let snapshot = engine.setup.store.snapshot(&claim.session).await?;
+    let parked = engine.unpark(&claim.session, claim.epoch);
+    let now = Timestamp::now();
+    let unfinished = snapshot.runs.last().filter(|run| !Inner::is_end(run.status));
+    let (mut run, new) = match unfinished {
+        Some(run) => (run.clone(), false),
+        None => (
+            Run {
+                id: RunId::from_bytes(draw()?),
+                channel: snapshot.session.submitted.channel.clone(),
+                input: snapshot.session.submitted.input.clone(),
+                input_hash: ContentHash::of(&snapshot.session.submitted.input),
+                status: Status::InProgress,
+                started_at: now,
+                completed_at: None,
+            },
+            true,
+        ),
+    };
+    run.status = Status::InProgress;
+    let remembered = parked.is_some();
+    let mut tape = parked.unwrap_or_else(|| {
+        Tape::open(
+            Arc::clone(&engine.setup.gate),
+            claim.session.clone(),
+            engine.session_options(&snapshot.session),
+            run.id.clone(),
+            snapshot.last_step,
+            now,
+        )
+    });
+    tape.begin_run(run.id.clone());
+    if !remembered {
+        for evidence in &snapshot.evidence {
+            tape.remember(evidence.clone());
+        }
+    }
+    let epoch = claim.epoch;
+    let work = Work::new(engine, claim, run.id.clone(), tape, cancel, draining);
+    let outcome = Session {
+        work: &work,
+        snapshot,
+        run,
+        new,
+        remembered,
+    }
+    .run()
+    .await;
+    let engine = Arc::clone(&work.engine);
+    let session = work.session().clone();
+    if outcome.is_ok() {
+        engine.park(session, epoch, work.into_tape());
+    }
+    outcome
+}
+
+struct Session<'a> {
+    work: &'a Work,
+    snapshot: Snapshot,
+    run: Run,
+    /// Whether this run begins now.
+    new: bool,
+    /// Whether the gate still remembers the session from its last run in this process.
+    remembered: bool,
+}
+
+impl Session<'_> {
+    async fn run(mut self) -> Result<Outcome, Error> {
+        let overrides: Overrides = serde_json::from_value(self.snapshot.session.submitted.options.clone())
+            .map_err(|source| Error::Unreadable {
+                what: format!("the options of {}", self.work.session()),
+                source,
+            })?;
+        let mut first = vec![Record::Run(self.run.clone())];
+        if self.new {
+            first.push(event(
+                None,
+                None,
+                EventBody::SessionStatus {
+                    status: Status::InProgress,
+                },
+            ));
+        }
+        self.work.keep(first).await?;
+        self.finish_direct_calls().await?;
+        let plans = self
+            .work
+            .engine
+            .stages(&self.snapshot.session.submitted.chain, &overrides)?;
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut last: Option<(String, Status)> = None;
+        for (index, plan) in plans.iter().enumerate() {
+            let ends = self.stage(index, plan, &findings).await?;
+            match judge(plan.success, &ends) {
+                Verdict::Paused => return self.pause(Status::Held).await,
+                Verdict::Drained => return self.pause(Status::Pending).await,
+                Verdict::Over { status, error } => return self.end(status, last, Some(error)).await,
+                Verdict::Answered { agent, text, status } => {
+                    findings.push(Finding {
+                        stage: plan.name.clone(),
+                        agent,
+                        text: text.clone(),
+                    });
+                    let worse = match &last {
+                        Some((_, Status::Unverified)) => Status::Unverified,
+                        _ => status,
+                    };
+                    last = Some((text, worse));
+                }
+            }
+        }
+        let status = last.as_ref().map_or(Status::Completed, |(_, status)| *status);
+        self.end(status, last, None).await
+    }
+
+    /// Runs one stage, or what is left of it.
+    async fn stage(
+        &mut self,
+        index: usize,
+        plan: &StagePlan,
+        findings: &[Finding],
+    ) -> Result<Vec<Ended>, Error> {
+        let now = Timestamp::now();
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let known = self
+            .snapshot
+            .stages
+            .iter()
+            .find(|stage| stage.index == number)
+            .cloned();
+        let begins = known.is_none();
+        let mut stage = match known {
+            Some(stage) => stage,
+            None => Stage {
+                id: StageId::from_bytes(draw()?),
+                index: number,
+                name: plan.name.clone(),
+                status: Status::InProgress,
+                error: None,
+                started_at: now,
+                completed_at: None,
+            },
+        };
+        if Inner::is_end(stage.status) && !self.new {
+            return Ok(self.ends_of(&stage));
+        }
+        stage.status = Status::InProgress;
+        stage.completed_at = None;
+        let mut records = vec![Record::Stage(stage.clone())];
+        if begins {
+            records.push(event(
+                Some(&stage.id),
+                None,
+                EventBody::StageStarted {
+                    name: Label::new(plan.name.clone())?,
+                },
+            ));
+        }
+        self.work.keep(records).await?;
+        let mut agents = Vec::new();
+        let mut ended = Vec::new();
+        for (at, (agent, told)) in plan.agents.iter().zip(&plan.instructions).enumerate() {
+            match self.prepare(&stage, at, agent, told, findings, None).await? {
+                Prepared::Ready(agent) => agents.push(*agent),
+                Prepared::Over(end) => ended.push(end),
+            }
+        }
+        let work = self.work;
+        let runs = agents.iter_mut().map(|agent| work_on(work, agent));
+        for result in futures_util::future::join_all(runs).await {
+            ended.push(result?);
+        }
+        if let Some((synthesis, told)) = &plan.synthesis
+            && ended.iter().all(|ended| !paused(&ended.end))
+            && ended.iter().filter(|ended| answered(&ended.end)).count() > 1
+        {
+            let found: Vec<Finding> = ended
+                .iter()
+                .filter_map(|ended| match &ended.end {
+                    End::Answered { text, .. } => Some(Finding {
+                        stage: plan.name.clone(),
+                        agent: ended.agent.clone(),
+                        text: text.clone(),
+                    }),
+                    End::Held | End::Failed(_) | End::Halted(_) => None,
+                })
+                .collect();
+            let at = plan.agents.len();
+            let prepared = self
+                .prepare(&stage, at, synthesis, told, findings, Some(&found))
+                .await?;
+            let united = match prepared {
+                Prepared::Ready(mut agent) => work_on(work, &mut agent).await?,
+                Prepared::Over(end) => end,
+            };
+            // What was united stands for what it was made from, with the worst that any of them left behind.
+            let united = match united.end {
+                End::Answered { text, status } => End::Answered {
+                    text,
+                    status: worst(&ended, status),
+                },
+                other => other,
+            };
+            ended = vec![Ended {
+                agent: "synthesis".to_owned(),
+                end: united,
+            }];
+        }
+        stage.status = stage_status(plan.success, &ended);
+        stage.error = ended.iter().find_map(|ended| match &ended.end {
+            End::Failed(why) => Some(why.clone()),
+            End::Answered { .. } | End::Held | End::Halted(_) => None,
+        });
+        let mut records = Vec::new();
+        if Inner::is_end(stage.status) {
+            stage.completed_at = Some(Timestamp::now());
+            let body = EventBody::StageCompleted { status: stage.status };
+            records.push(event(Some(&stage.id), None, body));
+        }
+        records.push(Record::Stage(stage));
+        self.work.keep(records).await?;
+        Ok(ended)
+    }
+
+    /// How the agents of a stage that is over ended.
+    fn ends_of(&self, stage: &Stage) -> Vec<Ended> {
+        self.snapshot
+            .executions
+            .iter()
+            .filter(|execution| execution.stage == stage.id && execution.controller != DIRECT)
+            .map(|execution| self.end_of(execution))
+            .collect()
+    }
+
+    fn end_of(&self, execution: &Execution) -> Ended {
+        let answer = self
+            .snapshot
+            .messages
+            .iter()
+            .rev()
+            .filter(|message| message.execution == execution.id)
+            .find_map(|message| match serde_json::from_value(message.content.clone()) {
+                Ok(Entry::Assistant {
+                    text, answer: true, ..
+                }) => Some(text),
+                _ => None,
+            });
+        let end = match (execution.status, answer) {
+            (Status::Completed | Status::Unverified, Some(text)) => End::Answered {
+                text,
+                status: execution.status,
+            },
+            (Status::Cancelled, _) => End::Halted(Halt::Cancelled),
+            (Status::TimedOut, _) => End::Halted(Halt::TimedOut),
+            _ => End::Failed(
+                execution
+                    .error
+                    .clone()
+                    .unwrap_or_else(|| "It ended without an answer.".to_owned()),
+            ),
+        };
+        Ended {
+            agent: execution.agent.to_string(),
+            end,
+        }
+    }
+
+    /// Makes an agent ready: a new one with its instructions, or one that goes on where it was.
+    async fn prepare(
+        &mut self,
+        stage: &Stage,
+        at: usize,
+        plan: &agent::Plan,
+        told: &str,
+        findings: &[Finding],
+        unite: Option<&[Finding]>,
+    ) -> Result<Prepared, Error> {
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        let known = self
+            .snapshot
+            .executions
+            .iter()
+            .find(|execution| {
+                execution.stage == stage.id && execution.index == index && execution.controller != DIRECT
+            })
+            .cloned();
+        let now = Timestamp::now();
+        let begins = known.is_none();
+        let record = match known {
+            Some(execution) if Inner::is_end(execution.status) && !self.new => {
+                return Ok(Prepared::Over(self.end_of(&execution)));
+            }
+            Some(mut execution) => {
+                if self.new {
+                    execution.iterations = 0;
+                    execution.error = None;
+                    execution.completed_at = None;
+                }
+                execution.status = Status::InProgress;
+                execution
+            }
+            None => Execution {
+                id: ExecutionId::from_bytes(draw()?),
+                stage: stage.id.clone(),
+                index,
+                agent: plan.name.clone(),
+                model: plan.model.clone(),
+                controller: plan.controller.as_str().to_owned(),
+                status: Status::InProgress,
+                iterations: 0,
+                error: None,
+                started_at: now,
+                completed_at: None,
+            },
+        };
+        let mut agent = Agent::new(plan.clone(), record);
+        if begins {
+            agent.event(EventBody::ExecutionStarted {
+                agent: plan.name.clone(),
+            });
+            let system = self.work.engine.setup.prompts.system(&Tiers {
+                tools: plan.controller.has_tools(),
+                dialect: &plan.controller.dialect().instructions(&plan.offer),
+                servers: &BTreeMap::new(),
+                agent: told,
+                level: self.snapshot.session.submitted.level,
+                now,
+            })?;
+            agent.say(self.work, Entry::System { text: system }, now);
+        } else {
+            self.load(&mut agent)?;
+        }
+        agent.pending.push(Record::Execution(agent.record.clone()));
+        if self.new || begins {
+            self.question(&mut agent, findings, unite, now).await?;
+        } else {
+            agent.history.begin_run_at_last_question();
+            if let Some(end) = agent.resume(self.work, &self.snapshot, self.remembered).await? {
+                let name = agent.record.agent.to_string();
+                let end = finish(self.work, &mut agent, end).await?;
+                return Ok(Prepared::Over(Ended { agent: name, end }));
+            }
+        }
+        agent.keep(self.work).await?;
+        Ok(Prepared::Ready(Box::new(agent)))
+    }
+
+    /// The input of this run, as the agent is asked.
+    async fn question(
+        &mut self,
+        agent: &mut Agent,
+        findings: &[Finding],
+        unite: Option<&[Finding]>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let submitted = &self.snapshot.session.submitted;
+        let prompts = &self.work.engine.setup.prompts;
+        let text = match (unite, submitted.kind) {
+            (Some(found), _) => prompts.synthesis(&self.run.input, found)?,
+            (None, SessionKind::Chain) => {
+                prompts.alert(&self.run.input, submitted.alert_type.as_deref(), findings)?
+            }
+            (None, SessionKind::Chat) => prompts.question(&self.run.input, findings)?,
+        };
+        {
+            let mut tape = self.work.tape();
+            if tape.session().state(agent.id()) == State::Concluded {
+                tape.next_turn(agent.id(), now);
+            }
+        }
+        agent.history.begin_run();
+        agent.show(
+            "user_question",
+            "completed",
+            self.run.input.clone(),
+            Value::Null,
+            now,
+        );
+        agent.mentions(self.work, &self.run.input).await;
+        agent.say(self.work, Entry::User { text }, now);
+        Ok(())
+    }
+
+    /// What was said before.
+    fn load(&self, agent: &mut Agent) -> Result<(), Error> {
+        for message in self
+            .snapshot
+            .messages
+            .iter()
+            .filter(|message| message.execution == agent.record.id)
+        {
+            let entry: Entry =
+                serde_json::from_value(message.content.clone()).map_err(|source| Error::Unreadable {
+                    what: format!("message {} of {}", message.number, message.execution),
+                    source,
+                })?;
+            agent.messages = agent.messages.max(message.number);
+            agent.history.push(entry);
+        }
+        for (execution, interactions, timeline) in &self.snapshot.numbers {
+            if *execution == agent.record.id {
+                agent.resume_conversation(*interactions);
+                agent.timeline = *timeline;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call that a person made directly and that waited for a human.
+    async fn finish_direct_calls(&mut self) -> Result<(), Error> {
+        let waiting: Vec<Execution> = self
+            .snapshot
+            .executions
+            .iter()
+            .filter(|execution| execution.controller == DIRECT && !Inner::is_end(execution.status))
+            .cloned()
+            .collect();
+        for record in waiting {
+            let mut agent = Agent::new(direct_plan(&record)?, record);
+            self.load(&mut agent)?;
+            agent.resume(self.work, &self.snapshot, self.remembered).await?;
+            let end = End::Answered {
+                text: String::new(),
+                status: self.work.tape().session().standing(),
+            };
+            finish(self.work, &mut agent, end).await?;
+        }
+        Ok(())
+    }
+
+    async fn pause(mut self, status: Status) -> Result<Outcome, Error> {
+        self.run.status = status;
+        let records = vec![
+            Record::Run(self.run.clone()),
+            event(None, None, EventBody::SessionStatus { status }),
+            Record::Status {
+                status,
+                answer: None,
+                error: None,
+            },
+        ];
+        self.work.keep(records).await?;
+        Ok(Outcome {
+            status,
+            answer: None,
+            error: None,
+            run: self.run.id,
+        })
+    }
+
+    async fn end(
+        mut self,
+        status: Status,
+        answer: Option<(String, Status)>,
+        error: Option<String>,
+    ) -> Result<Outcome, Error> {
+        let answer = answer.map(|(text, _)| text);
+        self.run.status = status;
+        self.run.completed_at = Some(Timestamp::now());
+        count::session(status.as_str());
+        let records = vec![
+            Record::Run(self.run.clone()),
+            event(None, None, EventBody::SessionCompleted { status }),
+            Record::Status {
+                status,
+                answer: answer.clone(),
+                error: error.clone(),
+            },
+        ];
+        self.work.keep(records).await?;
+        Ok(Outcome {
+            status,
+            answer,
+            error,
+            run: self.run.id,
+        })
+    }
+}
+
+enum Prepared {
+    Ready(Box<Agent>),
+    Over(Ended),
+}
+
+/// The controller of what a person calls directly, as the store names it.
+pub(crate) const DIRECT: &str = "direct";
+
+pub(crate) fn direct_plan(record: &Execution) -> Result<agent::Plan, Error> {
+    Ok(agent::Plan {
+        name: record.agent.clone(),
+        model: record.model.clone(),
+        controller: crate::options::Controller::Native,
+        max_iterations: 0,
+        strict: true,
+        offer: Arc::new(interlock_dialect::Offer::default()),
+    })
+}
+
+async fn work_on(work: &Work, agent: &mut Agent) -> Result<Ended, Error> {
+    let end = agent.work(work).await?;
+    let end = finish(work, agent, end).await?;
+    Ok(Ended {
+        agent: agent.record.agent.to_string(),
+        end,
+    })
+}
+
+/// Keeps how an execution ended, or that it pauses.
+pub(crate) async fn finish(work: &Work, agent: &mut Agent, end: End) -> Result<End, Error> {
+    match &end {
+        End::Halted(Halt::Cancelled | Halt::TimedOut) => agent.close_verifications(work).await?,
+        End::Answered { .. } | End::Held | End::Failed(_) | End::Halted(Halt::Draining) => {}
+    }
+    agent.record.status = status_of(&end);
+    agent.record.error = match &end {
+        End::Failed(why) => Some(why.clone()),
+        End::Answered { .. } | End::Held | End::Halted(_) => None,
+    };
+    if Inner::is_end(agent.record.status) {
+        agent.record.completed_at = Some(Timestamp::now());
+        let status = agent.record.status;
+        agent.event(EventBody::ExecutionCompleted { status });
+    }
+    agent.pending.push(Record::Execution(agent.record.clone()));
+    agent.keep(work).await?;
+    Ok(end)
+}
+
+const fn status_of(end: &End) -> Status {
+    match end {
+        End::Answered { status, .. } => *status,
+        End::Held => Status::Held,
+        End::Failed(_) => Status::Failed,
+        End::Halted(Halt::Cancelled) => Status::Cancelled,
+        End::Halted(Halt::TimedOut) => Status::TimedOut,
+        End::Halted(Halt::Draining) => Status::Pending,
+    }
+}
+
+const fn paused(end: &End) -> bool {
+    matches!(end, End::Held | End::Halted(Halt::Draining))
+}
+
+const fn answered(end: &End) -> bool {
+    matches!(end, End::Answered { .. })
+}
+
+fn worst(ended: &[Ended], status: Status) -> Status {
+    let unverified = ended
+        .iter()
+        .any(|ended| status_of(&ended.end) == Status::Unverified);
+    if unverified { Status::Unverified } else { status }
+}
+
+fn stage_status(success: Success, ended: &[Ended]) -> Status {
+    match judge(success, ended) {
+        Verdict::Paused => Status::Held,
+        Verdict::Drained => Status::Pending,
+        Verdict::Over { status, .. } | Verdict::Answered { status, .. } => status,
+    }
+}
+
+/// What the ends of its agents make of a stage.
+enum Verdict {
+    Paused,
+    Drained,
+    Over {
+        status: Status,
+        error: String,
+    },
+    Answered {
+        agent: String,
+        text: String,
+        status: Status,
+    },
+}
+
+fn judge(success: Success, ended: &[Ended]) -> Verdict {
+    if ended.iter().any(|ended| ended.end == End::Held) {
+        return Verdict::Paused;
+    }
+    if ended.iter().any(|ended| ended.end == End::Halted(Halt::Draining)) {
+        return Verdict::Drained;
+    }
+    let failed: Vec<&Ended> = ended.iter().filter(|ended| !answered(&ended.end)).collect();
+    let enough = match success {
+        Success::All => failed.is_empty(),
+        Success::Any => failed.len() < ended.len(),
+    };
+    let first = ended.iter().find_map(|ended| match &ended.end {
+        End::Answered { text, .. } => Some((ended.agent.clone(), text.clone())),
+        End::Held | End::Failed(_) | End::Halted(_) => None,
+    });
+    match (first, enough) {
+        (Some((agent, text)), true) => Verdict::Answered {
+            agent,
+            text,
+            status: worst(ended, Status::Completed),
+        },
+        _ => {
+            let all = |status: Status| failed.iter().all(|ended| status_of(&ended.end) == status);
+            let status = if all(Status::TimedOut) {
+                Status::TimedOut
+            } else if all(Status::Cancelled) {
+                Status::Cancelled
+            } else {
+                Status::Failed
+            };
+            let error = failed
+                .iter()
+                .find_map(|ended| match &ended.end {
+                    End::Failed(why) => Some(why.clone()),
+                    End::Halted(Halt::TimedOut) => Some("The session's time ran out.".to_owned()),
+                    End::Halted(Halt::Cancelled) => Some("It was cancelled.".to_owned()),
+                    End::Answered { .. } | End::Held | End::Halted(Halt::Draining) => None,
+                })
+                .unwrap_or_else(|| "No agent answered.".to_owned());
+            Verdict::Over { status, error }
+        }
+    }
+}

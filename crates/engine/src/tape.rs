@@ -1,0 +1,652 @@
+//! The gate as a session drives it, with every question written down.
+//!
+//! Nothing else in this room asks the gate. Because the gate is a pure function, the list of what it was asked is
+//! enough to answer it all again: see [`crate::replay`].
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use interlock_gate::{
+    Answer, AnswerDecision, Conclusion, Decision, DueReading, FourEyes, Gate, Hold, InterruptedWrite,
+    KillSwitch, Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled,
+    Situation, Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord, Writer,
+};
+use interlock_protocol::{
+    ControlLevel, Decision as Said, Evidence, EvidenceId, ExecutionId, PermitId, Receipt, ResourceId, RunId,
+    SessionId, ToolCall, ToolName, UserId,
+};
+use interlock_store::Step;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What discovery said about one resource, as a step keeps it. Reading it back discovers nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// Its canonical id.
+    pub id: ResourceId,
+    /// Its display name.
+    pub name: String,
+    /// Other names it answers to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The state it was in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+}
+
+impl From<&ResolvedResource> for Found {
+    fn from(resource: &ResolvedResource) -> Self {
+        Self {
+            id: resource.id.clone(),
+            name: resource.name.clone(),
+            aliases: resource.aliases.clone(),
+            state: resource.state.clone(),
+        }
+    }
+}
+
+impl From<&Found> for ResolvedResource {
+    fn from(found: &Found) -> Self {
+        Self {
+            id: found.id.clone(),
+            name: found.name.clone(),
+            aliases: found.aliases.clone(),
+            state: found.state.clone(),
+        }
+    }
+}
+
+/// Another session that was writing when the gate was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rival {
+    /// The resource.
+    pub resource: ResourceId,
+    /// The session.
+    pub session: SessionId,
+    /// The agent at work.
+    pub execution: ExecutionId,
+    /// The permit.
+    pub permit: PermitId,
+}
+
+/// One question to the gate. What is large is named by its id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Ask {
+    /// A session begins to be worked on in a process: nothing is known yet.
+    Open {
+        /// The session.
+        session: SessionId,
+        /// How much may happen without a human.
+        level: ControlLevel,
+        /// Which tools it may use.
+        tools: BTreeSet<ToolName>,
+        /// Who asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<UserId>,
+        /// Whether the owner may approve its holds.
+        four_eyes: FourEyes,
+    },
+    /// May this call run?
+    Decide {
+        /// The agent at work.
+        execution: ExecutionId,
+        /// The call.
+        call: ToolCall,
+        /// Whether writes are stopped.
+        #[serde(default, skip_serializing_if = "is_false")]
+        stopped: bool,
+        /// Who else is writing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rivals: Vec<Rival>,
+    },
+    /// A permit is consumed.
+    Begin {
+        /// The permit.
+        permit: PermitId,
+        /// Whether writes are stopped.
+        #[serde(default, skip_serializing_if = "is_false")]
+        stopped: bool,
+    },
+    /// A permit is given back unused.
+    Abandon {
+        /// The permit.
+        permit: PermitId,
+        /// Why.
+        why: String,
+    },
+    /// What running did comes back.
+    Settle {
+        /// What it did.
+        receipt: Box<Receipt>,
+        /// What it read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<EvidenceId>,
+        /// What it discovered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<Found>,
+    },
+    /// Code took a reading itself.
+    Observe {
+        /// The agent at work.
+        execution: ExecutionId,
+        /// The permit of the write.
+        permit: PermitId,
+        /// The reading.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<EvidenceId>,
+        /// Whether because the execution must conclude.
+        concluding: bool,
+    },
+    /// Code ends an execution.
+    Conclude {
+        /// The agent at work.
+        execution: ExecutionId,
+    },
+    /// A person named a resource.
+    Mention {
+        /// The resource.
+        found: Found,
+    },
+    /// Code resolved resources again.
+    Rediscover {
+        /// The agent at work.
+        execution: ExecutionId,
+        /// What it found.
+        found: Vec<Found>,
+    },
+    /// A write of an earlier process is brought back.
+    RestoreWrite {
+        /// What it did.
+        receipt: Box<Receipt>,
+        /// The plan.
+        plan: Box<interlock_gate::Plan>,
+        /// How its verification ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verification: Option<interlock_protocol::Verification>,
+    },
+    /// A write of an earlier process left no receipt.
+    Interrupted {
+        /// The permit.
+        permit: PermitId,
+        /// The plan.
+        plan: Box<interlock_gate::Plan>,
+        /// When it began.
+        started_at: Timestamp,
+    },
+    /// A hold that a human accepted is to run.
+    Redeem {
+        /// The hold, as it was accepted.
+        hold: Box<Hold>,
+        /// Whether writes are stopped.
+        #[serde(default, skip_serializing_if = "is_false")]
+        stopped: bool,
+        /// Who else is writing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rivals: Vec<Rival>,
+    },
+    /// A hold that a human denied, or that nobody decided in time.
+    CloseHold {
+        /// The hold, as it was decided.
+        hold: Box<Hold>,
+    },
+    /// The next question of a conversation.
+    NextTurn {
+        /// The agent at work.
+        execution: ExecutionId,
+    },
+    /// May this answer be given?
+    Answer {
+        /// The agent at work.
+        execution: ExecutionId,
+        /// The answer.
+        text: String,
+        /// The evidence of the session at that time.
+        evidence: Vec<EvidenceId>,
+        /// Whether code ends the execution with it.
+        forced: bool,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// What all sessions of this process share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared(Mutex<World>);
+
+impl Shared {
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut World) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn stop_writes(&self, switch: KillSwitch) {
+        self.with(|world| world.kill_switch = switch);
+    }
+}
+
+/// The gate's memory of one session, and the questions that were not kept yet.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    gate: Arc<Gate>,
+    session: Session,
+    run: RunId,
+    number: u64,
+    steps: Vec<Step>,
+    evidence: Vec<Arc<Evidence>>,
+}
+
+impl Tape {
+    /// Opens a session of which nothing is known in this process.
+    pub(crate) fn open(
+        gate: Arc<Gate>,
+        id: SessionId,
+        options: SessionOptions,
+        run: RunId,
+        last_step: u64,
+        now: Timestamp,
+    ) -> Self {
+        let tools = match &options.tools {
+            ToolScope::All => gate
+                .catalogue()
+                .tools()
+                .map(|tool| tool.definition().name.clone())
+                .collect(),
+            ToolScope::Only(tools) => tools.clone(),
+        };
+        let ask = Ask::Open {
+            session: id.clone(),
+            level: options.level,
+            tools,
+            owner: options.owner.clone(),
+            four_eyes: options.four_eyes,
+        };
+        let mut tape = Self {
+            gate,
+            session: Session::new(id, options),
+            run,
+            number: last_step,
+            steps: Vec::new(),
+            evidence: Vec::new(),
+        };
+        tape.note(&ask, Value::Null, now);
+        tape
+    }
+
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn begin_run(&mut self, run: RunId) {
+        self.run = run;
+    }
+
+    /// Brings back what an earlier process read, for grounding.
+    pub(crate) fn remember(&mut self, evidence: Evidence) {
+        self.evidence.push(Arc::new(evidence));
+    }
+
+    /// The questions that were not kept yet.
+    pub(crate) fn take_steps(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.steps)
+    }
+
+    fn note(&mut self, ask: &Ask, outcome: Value, now: Timestamp) {
+        self.number += 1;
+        self.steps.push(Step {
+            number: self.number,
+            run: self.run.clone(),
+            // A question is strings, numbers and JSON: it always serialises.
+            input: serde_json::to_value(ask).unwrap_or_default(),
+            outcome,
+            at: now,
+        });
+    }
+
+    fn rivals(&self, world: &World) -> Vec<Rival> {
+        world
+            .writers()
+            .filter(|(_, writer)| writer.session != *self.session.id())
+            .map(|(resource, writer)| Rival {
+                resource: resource.clone(),
+                session: writer.session.clone(),
+                execution: writer.execution.clone(),
+                permit: writer.permit.clone(),
+            })
+            .collect()
+    }
+
+    pub(crate) fn decide(
+        &mut self,
+        world: &mut World,
+        execution: &ExecutionId,
+        call: ToolCall,
+        now: Timestamp,
+    ) -> Decision {
+        let ask = Ask::Decide {
+            execution: execution.clone(),
+            call: call.clone(),
+            stopped: world.kill_switch == KillSwitch::Engaged,
+            rivals: self.rivals(world),
+        };
+        let decision = self
+            .gate
+            .decide(world, &mut self.session, execution, call, Situation::at(now));
+        self.note(&ask, json!(said(&decision)), now);
+        decision
+    }
+
+    /// Consumes a permit. `Err` is what the proposer is told.
+    pub(crate) fn begin(
+        &mut self,
+        world: &mut World,
+        permit: Permit,
+        switch: KillSwitch,
+        now: Timestamp,
+    ) -> Result<Started, Box<Refusal>> {
+        let ask = Ask::Begin {
+            permit: permit.id().clone(),
+            stopped: switch == KillSwitch::Engaged,
+        };
+        let begun = permit.begin(switch, now);
+        let outcome = begun_outcome(begun.as_ref().map_err(|unused| unused.refusal()).map(|_| ()));
+        let result = begun.map_err(|unused| self.gate.not_started(world, &mut self.session, *unused));
+        self.note(&ask, outcome, now);
+        result
+    }
+
+    /// Gives a permit back because someone else writes to its resource, or the session is being stopped.
+    pub(crate) fn abandon(
+        &mut self,
+        world: &mut World,
+        permit: Permit,
+        why: &str,
+        now: Timestamp,
+    ) -> Box<Refusal> {
+        let ask = Ask::Abandon {
+            permit: permit.id().clone(),
+            why: why.to_owned(),
+        };
+        let unused = permit.abandon(why);
+        let refusal = self.gate.not_started(world, &mut self.session, unused);
+        self.note(&ask, refused(&refusal), now);
+        refusal
+    }
+
+    pub(crate) fn settle(
+        &mut self,
+        world: &mut World,
+        receipt: &Receipt,
+        evidence: Option<Evidence>,
+        discovered: Vec<ResolvedResource>,
+        now: Timestamp,
+    ) -> Result<Settled, interlock_gate::SettleError> {
+        let ask = Ask::Settle {
+            receipt: Box::new(receipt.clone()),
+            evidence: evidence.as_ref().map(|evidence| evidence.id.clone()),
+            found: discovered.iter().map(Found::from).collect(),
+        };
+        let report = Report {
+            receipt,
+            evidence: evidence.as_ref(),
+            discovered,
+        };
+        let settled = self.gate.settle(world, &mut self.session, report, now);
+        self.note(&ask, settled_outcome(settled.as_ref()), now);
+        self.evidence.extend(evidence.map(Arc::new));
+        settled
+    }
+
+    pub(crate) fn due(&self, now: Timestamp) -> Vec<DueReading> {
+        self.gate.due_readings(&self.session, now)
+    }
+
+    pub(crate) fn conclude(&mut self, execution: &ExecutionId, now: Timestamp) -> Vec<DueReading> {
+        let ask = Ask::Conclude {
+            execution: execution.clone(),
+        };
+        let due = self.gate.begin_conclusion(&mut self.session, execution);
+        let outcome = json!({ "due": due.iter().map(|due| &due.permit).collect::<Vec<_>>() });
+        self.note(&ask, outcome, now);
+        due
+    }
+
+    pub(crate) fn observe(
+        &mut self,
+        due: &DueReading,
+        evidence: Option<Evidence>,
+        moment: Moment,
+        now: Timestamp,
+    ) -> Result<Vec<VerificationEnd>, interlock_gate::SettleError> {
+        let ask = Ask::Observe {
+            execution: due.execution.clone(),
+            permit: due.permit.clone(),
+            evidence: evidence.as_ref().map(|evidence| evidence.id.clone()),
+            concluding: moment == Moment::ForcedConclusion,
+        };
+        let ends = self
+            .gate
+            .observe(&mut self.session, due, evidence.as_ref(), moment, now);
+        self.note(&ask, ends_outcome(ends.as_deref()), now);
+        self.evidence.extend(evidence.map(Arc::new));
+        ends
+    }
+
+    pub(crate) fn mention(&mut self, resource: ResolvedResource, now: Timestamp) {
+        let ask = Ask::Mention {
+            found: Found::from(&resource),
+        };
+        self.gate.mention(&mut self.session, resource, now);
+        self.note(&ask, Value::Null, now);
+    }
+
+    pub(crate) fn rediscover(
+        &mut self,
+        execution: &ExecutionId,
+        resources: Vec<ResolvedResource>,
+        now: Timestamp,
+    ) {
+        let ask = Ask::Rediscover {
+            execution: execution.clone(),
+            found: resources.iter().map(Found::from).collect(),
+        };
+        self.gate.rediscover(&mut self.session, execution, resources, now);
+        self.note(&ask, Value::Null, now);
+    }
+
+    pub(crate) fn restore_write(
+        &mut self,
+        write: WriteRecord,
+        now: Timestamp,
+    ) -> Result<(), interlock_gate::SettleError> {
+        let ask = Ask::RestoreWrite {
+            receipt: Box::new(write.receipt.clone()),
+            plan: Box::new((*write.plan).clone()),
+            verification: write.verification,
+        };
+        let restored = self.gate.restore_write(&mut self.session, write, now);
+        self.note(&ask, error_outcome(restored.as_ref().err()), now);
+        restored
+    }
+
+    pub(crate) fn interrupted(
+        &mut self,
+        write: InterruptedWrite,
+        now: Timestamp,
+    ) -> Result<interlock_gate::PendingVerification, interlock_gate::SettleError> {
+        let ask = Ask::Interrupted {
+            permit: write.permit.clone(),
+            plan: Box::new((*write.plan).clone()),
+            started_at: write.started_at,
+        };
+        let pending = self.gate.interrupted(&mut self.session, write, now);
+        self.note(&ask, error_outcome(pending.as_ref().err()), now);
+        pending
+    }
+
+    pub(crate) fn redeem(
+        &mut self,
+        world: &mut World,
+        hold: &Hold,
+        record: &TokenRecord,
+        now: Timestamp,
+    ) -> Result<Permit, Box<Refusal>> {
+        let ask = Ask::Redeem {
+            hold: Box::new(hold.clone()),
+            stopped: world.kill_switch == KillSwitch::Engaged,
+            rivals: self.rivals(world),
+        };
+        let redeemed = self
+            .gate
+            .redeem(world, &mut self.session, hold, record, Situation::at(now));
+        self.note(&ask, redeemed_outcome(redeemed.as_ref()), now);
+        redeemed
+    }
+
+    /// Closes a hold that was denied or expired, and says what the proposer is told.
+    pub(crate) fn close_hold(&mut self, hold: &Hold, now: Timestamp) -> Box<Refusal> {
+        let ask = Ask::CloseHold {
+            hold: Box::new(hold.clone()),
+        };
+        let refusal = closed(&self.gate, &mut self.session, hold);
+        self.note(&ask, refused(&refusal), now);
+        refusal
+    }
+
+    pub(crate) fn next_turn(&mut self, execution: &ExecutionId, now: Timestamp) {
+        let ask = Ask::NextTurn {
+            execution: execution.clone(),
+        };
+        self.gate.next_turn(&mut self.session, execution, now);
+        self.note(&ask, Value::Null, now);
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        execution: &ExecutionId,
+        text: &str,
+        conclusion: Conclusion,
+        now: Timestamp,
+    ) -> Result<Box<Answer>, Box<Refusal>> {
+        let ask = Ask::Answer {
+            execution: execution.clone(),
+            text: text.to_owned(),
+            evidence: self.evidence.iter().map(|evidence| evidence.id.clone()).collect(),
+            forced: conclusion == Conclusion::Forced,
+        };
+        let evidence: Vec<&Evidence> = self.evidence.iter().map(Arc::as_ref).collect();
+        let decision =
+            self.gate
+                .decide_final_answer(&mut self.session, execution, text, &evidence, conclusion, now);
+        self.note(&ask, answer_outcome(&decision), now);
+        match decision {
+            AnswerDecision::Release(answer) => Ok(answer),
+            AnswerDecision::Block(refusal) => Err(refusal),
+        }
+    }
+}
+
+/// Tells a session how a hold of it was decided without a permit.
+pub(crate) fn closed(gate: &Gate, session: &mut Session, hold: &Hold) -> Box<Refusal> {
+    use interlock_gate::HoldStatus;
+    match &hold.status {
+        HoldStatus::Denied { .. } => gate.denied(session, hold),
+        HoldStatus::Pending
+        | HoldStatus::Approved { .. }
+        | HoldStatus::Edited { .. }
+        | HoldStatus::Expired { .. }
+        | HoldStatus::Withdrawn { .. } => gate.expired(session, hold),
+    }
+}
+
+/// A decision as the record says it. A refusal whose own words do not fit the record's types is still a refusal.
+pub(crate) fn said(decision: &Decision) -> Option<Said> {
+    match decision {
+        Decision::Allow(permit) => Some(Said::Allowed {
+            permit: permit.id().clone(),
+            kind: permit.kind(),
+            plan_hash: permit.plan_hash(),
+        }),
+        Decision::Hold(hold) => Some(Said::Held {
+            hold: hold.id.clone(),
+            plan_hash: hold.plan_hash,
+        }),
+        Decision::Block(refusal) => refusal.to_record().ok().map(Said::Refused),
+    }
+}
+
+pub(crate) fn refused(refusal: &Refusal) -> Value {
+    json!(refusal.to_record().ok().map(Said::Refused))
+}
+
+pub(crate) fn begun_outcome(begun: Result<(), &Refusal>) -> Value {
+    match begun {
+        Ok(()) => json!("started"),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+pub(crate) fn settled_outcome(settled: Result<&Settled, &interlock_gate::SettleError>) -> Value {
+    match settled {
+        Err(error) => json!({ "error": error.to_string() }),
+        Ok(Settled {
+            required,
+            ended,
+            recovered,
+            dropped,
+        }) => json!({
+            "required": required.as_ref().map(|pending| (&pending.permit, &pending.resource, pending.deadline)),
+            "ended": ended,
+            "recovered": recovered.as_ref().map(|recovery| (recovery.id, recovery.code)),
+            "dropped": dropped,
+        }),
+    }
+}
+
+pub(crate) fn ends_outcome(ends: Result<&[VerificationEnd], &interlock_gate::SettleError>) -> Value {
+    match ends {
+        Ok(ends) => json!({ "ended": ends }),
+        Err(error) => json!({ "error": error.to_string() }),
+    }
+}
+
+pub(crate) fn error_outcome(error: Option<&interlock_gate::SettleError>) -> Value {
+    error.map_or(Value::Null, |error| json!({ "error": error.to_string() }))
+}
+
+pub(crate) fn redeemed_outcome(redeemed: Result<&Permit, &Box<Refusal>>) -> Value {
+    match redeemed {
+        Ok(permit) => json!(Said::Allowed {
+            permit: permit.id().clone(),
+            kind: permit.kind(),
+            plan_hash: permit.plan_hash(),
+        }),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+pub(crate) fn answer_outcome(decision: &AnswerDecision) -> Value {
+    match decision {
+        AnswerDecision::Release(answer) => json!({
+            "released": answer.status,
+            "replaced": answer.replaced.is_some(),
+            "text": interlock_protocol::ContentHash::of(answer.render()),
+        }),
+        AnswerDecision::Block(refusal) => refused(refusal),
+    }
+}
+
+impl From<&Rival> for Writer {
+    fn from(rival: &Rival) -> Self {
+        Self {
+            session: rival.session.clone(),
+            execution: rival.execution.clone(),
+            permit: rival.permit.clone(),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The trace of a run: exactly what the model was sent, what it wrote, what the gate was asked and answered, and what
+//! came of it. Enough to ask everything again and compare.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
+use interlock_gate::{Catalogue, Gate, Options, StrictResolution};
+use interlock_protocol::{CallId, ContentHash, Evidence, ExecutionId, RunId, SessionId, ToolDefinition};
+use interlock_store::{Call, Run, Step, Store};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::replay::{self, Replayed};
+use crate::tape::Ask;
+
+/// The form of a trace.
+const VERSION: u32 = 1;
+
+/// Why a trace cannot be made or checked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store does not have it.
+    #[error(transparent)]
+    Store(#[from] interlock_store::Error),
+    /// Its steps cannot be asked again.
+    #[error(transparent)]
+    Replay(#[from] replay::Error),
+    /// It is of another version.
+    #[error("this trace has form {found}, and this version of Interlock reads {VERSION}")]
+    Version {
+        /// Its form.
+        found: u32,
+    },
+    /// It was made with other tools.
+    #[error(
+        "this trace was made with another catalogue of tools ({found}, here {here}); replay it with the version that made it"
+    )]
+    Catalogue {
+        /// The catalogue that it was made with.
+        found: ContentHash,
+        /// The catalogue of this version.
+        here: ContentHash,
+    },
+    /// The tools of this version cannot be read.
+    #[error(transparent)]
+    Tools(#[from] interlock_gate::CatalogueError),
+}
+
+/// What the gate was set to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Whether a target must have been discovered.
+    pub strict_resolution: bool,
+    /// Hosts that commands may reach without a human.
+    pub egress: BTreeSet<String>,
+    /// How long a permit waits to begin, in seconds.
+    pub permit_ttl: i64,
+    /// How long a hold waits for a human, in seconds.
+    pub hold_ttl: i64,
+    /// How long after a human's yes its plan may still begin, in seconds.
+    pub redeem_within: i64,
+    /// How long after a write code itself takes the reading, in seconds.
+    pub verify_within: i64,
+    /// How many identical calls in a row are refused recoverably.
+    pub repetition_threshold: u32,
+    /// The hash of the catalogue of tools.
+    pub catalogue: ContentHash,
+}
+
+/// One call to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The agent at work.
+    pub execution: ExecutionId,
+    /// Its place in the execution.
+    pub number: u32,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// The body that was sent, byte for byte.
+    pub request: String,
+    /// Its hash.
+    pub request_hash: ContentHash,
+    /// What came back, as it came.
+    pub raw_reply: String,
+    /// What code made of it, what it used and cost, how long it took, what was tried.
+    pub facts: Value,
+}
+
+/// The trace of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The form of this document.
+    pub version: u32,
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunFacts,
+    /// What the gate was set to.
+    pub rules: Rules,
+    /// The calls to models.
+    pub asked: Vec<Asked>,
+    /// What the gate was asked and answered, from where it began to remember the session.
+    pub steps: Vec<Step>,
+    /// What was run, with its receipts.
+    pub calls: Vec<Call>,
+    /// What was read.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What a trace says about its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// The run.
+    pub run_id: RunId,
+    /// The session.
+    pub session_id: SessionId,
+    /// Where it came from.
+    pub channel: String,
+    /// The hash of the input.
+    pub input_hash: ContentHash,
+    /// The input.
+    pub input: String,
+    /// Where it stands.
+    pub status: interlock_protocol::Status,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// What checking a trace came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Traced {
+    /// What asking the gate again came to.
+    pub replayed: Replayed,
+    /// How many calls the recorded replies propose.
+    pub proposals: usize,
+    /// Calls that were put to the gate and that no recorded reply proposes.
+    pub unproposed: Vec<CallId>,
+    /// Requests whose bytes are not those of their hash.
+    pub altered: Vec<u32>,
+}
+
+impl Traced {
+    /// Whether the trace proves itself.
+    pub const fn holds(&self) -> bool {
+        self.replayed.is_same() && self.unproposed.is_empty() && self.altered.is_empty()
+    }
+}
+
+/// The hash of what a catalogue says, tool by tool.
+fn catalogue_hash(catalogue: &Catalogue) -> ContentHash {
+    let definitions: Vec<&ToolDefinition> = catalogue.tools().map(interlock_gate::Tool::definition).collect();
+    ContentHash::of_json(&serde_json::to_value(definitions).unwrap_or_default())
+}
+
+impl Rules {
+    fn of(gate: &Gate) -> Self {
+        let options = gate.options();
+        Self {
+            strict_resolution: options.strict_resolution == StrictResolution::On,
+            egress: options.egress.clone(),
+            permit_ttl: options.permit_ttl.as_secs(),
+            hold_ttl: options.hold_ttl.as_secs(),
+            redeem_within: options.redeem_within.as_secs(),
+            verify_within: options.verify_within.as_secs(),
+            repetition_threshold: options.repetition_threshold,
+            catalogue: catalogue_hash(gate.catalogue()),
+        }
+    }
+
+    fn gate(&self) -> Result<Gate, Error> {
+        let catalogue = Catalogue::built_in()?;
+        let here = catalogue_hash(&catalogue);
+        if here != self.catalogue {
+            return Err(Error::Catalogue {
+                found: self.catalogue,
+                here,
+            });
+        }
+        let options = Options {
+            strict_resolution: if self.strict_resolution {
+                StrictResolution::On
+            } else {
+                StrictResolution::Off
+            },
+            egress: self.egress.clone(),
+            permit_ttl: SignedDuration::from_secs(self.permit_ttl),
+            hold_ttl: SignedDuration::from_secs(self.hold_ttl),
+            redeem_within: SignedDuration::from_secs(self.redeem_within),
+            verify_within: SignedDuration::from_secs(self.verify_within),
+            repetition_threshold: self.repetition_threshold,
+        };
+        Ok(Gate::new(Arc::new(catalogue), options))
+    }
+}
+
+impl Trace {
+    /// The trace of a run, out of the store.
+    pub async fn of(store: &Store, gate: &Gate, session: &SessionId, run: Run) -> Result<Self, Error> {
+        let interactions = store.interactions(&run.id).await?;
+        let steps = store.steps(session, Some(&run.id)).await?;
+        let calls = store.calls_of_run(&run.id).await?;
+        let evidence = store.evidence(session).await?;
+        let steps = since_opened(steps, &run.id);
+        let asked = interactions
+            .into_iter()
+            .map(|interaction| Asked {
+                execution: interaction.execution,
+                number: interaction.number,
+                provider: interaction.provider,
+                model: interaction.model,
+                at: interaction.at,
+                request: String::from_utf8_lossy(&interaction.body).into_owned(),
+                request_hash: interaction.body_hash,
+                raw_reply: String::from_utf8_lossy(&interaction.raw).into_owned(),
+                facts: interaction.facts,
+            })
+            .collect();
+        Ok(Self {
+            version: VERSION,
+            run: RunFacts {
+                run_id: run.id,
+                session_id: session.clone(),
+                channel: run.channel,
+                input_hash: run.input_hash,
+                input: run.input,
+                status: run.status,
+                started_at: run.started_at,
+                completed_at: run.completed_at,
+            },
+            rules: Rules::of(gate),
+            asked,
+            steps,
+            calls,
+            evidence,
+        })
+    }
+
+    /// Asks the gate everything again, reads every reply again, and compares.
+    pub fn check(&self) -> Result<Traced, Error> {
+        if self.version != VERSION {
+            return Err(Error::Version { found: self.version });
+        }
+        let gate = self.rules.gate()?;
+        let evidence: BTreeMap<_, _> = self
+            .evidence
+            .iter()
+            .map(|evidence| (evidence.id.clone(), evidence.clone()))
+            .collect();
+        let replayed = replay::replay(&gate, &self.steps, &evidence)?;
+        let offer =
+            Offer::new(gate.catalogue().tools().map(interlock_gate::Tool::definition)).unwrap_or_default();
+        let mut proposed: BTreeSet<(CallId, String)> = BTreeSet::new();
+        let mut proposals = 0;
+        for asked in &self.asked {
+            for call in reread(&asked.facts, &offer) {
+                proposals += 1;
+                proposed.insert((call.id, call.tool.into()));
+            }
+        }
+        let direct = self.run.channel == "direct";
+        let mut unproposed = Vec::new();
+        for step in self
+            .steps
+            .iter()
+            .filter(|step| step.run == self.run.run_id && !direct)
+        {
+            if let Ok(Ask::Decide { call, .. }) = serde_json::from_value(step.input.clone())
+                && !proposed.contains(&(call.id.clone(), call.tool.into()))
+            {
+                unproposed.push(call.id);
+            }
+        }
+        let altered = self
+            .asked
+            .iter()
+            .filter(|asked| ContentHash::of(&asked.request) != asked.request_hash)
+            .map(|asked| asked.number)
+            .collect();
+        Ok(Traced {
+            replayed,
+            proposals,
+            unproposed,
+            altered,
+        })
+    }
+}
+
+/// The steps from where the gate began to remember the session as it stood in this run.
+fn since_opened(steps: Vec<Step>, run: &RunId) -> Vec<Step> {
+    let first = steps.iter().position(|step| step.run == *run).unwrap_or(0);
+    let is_open = |step: &Step| step.input.get("ask").and_then(Value::as_str) == Some("open");
+    let start = steps
+        .iter()
+        .take(first + 1)
+        .rposition(is_open)
+        .unwrap_or_default();
+    steps.into_iter().skip(start).collect()
+}
+
+/// The calls that a recorded reply proposes.
+fn reread(facts: &Value, offer: &Offer) -> Vec<interlock_protocol::ToolCall> {
+    let seed: Option<[u8; 16]> = facts
+        .get("seed")
+        .and_then(|seed| serde_json::from_value(seed.clone()).ok());
+    let dialect: Option<Dialect> = facts
+        .get("dialect")
+        .and_then(|dialect| serde_json::from_value(dialect.clone()).ok());
+    let reply: Option<Reply> = facts
+        .get("reply")
+        .and_then(|reply| serde_json::from_value(reply.clone()).ok());
+    match (seed, dialect, reply) {
+        (Some(seed), Some(dialect), Some(reply)) => dialect
+            .parse(&reply, offer, CallIds::from_bytes(seed), Limits::default())
+            .calls()
+            .cloned()
+            .collect(),
+        _ => Vec::new(),
+    }
+}

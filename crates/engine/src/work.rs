@@ -1,0 +1,181 @@
+//! One run of a session, as its worker holds it: the claim, the gate's memory, and the way into the store.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use interlock_gate::{KillSwitch, Refusal, World};
+use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId};
+use interlock_store::{Batch, Claim, Error as StoreError, Record};
+use jiff::Timestamp;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::count;
+use crate::engine::Inner;
+use crate::error::Error;
+use crate::live::Live;
+use crate::tape::Tape;
+
+/// How often keeping a receipt is tried again when the store cannot take it, and how long between.
+const RECEIPT_TRIES: u32 = 30;
+const RECEIPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why an execution must stop now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// Someone asked for it.
+    Cancelled,
+    /// The session's time is up.
+    TimedOut,
+    /// The process is ending; another goes on.
+    Draining,
+}
+
+/// One run of a session.
+pub(crate) struct Work {
+    pub(crate) engine: Arc<Inner>,
+    pub(crate) claim: Claim,
+    pub(crate) run: RunId,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) draining: CancellationToken,
+    pub(crate) deadline: Instant,
+    tape: Mutex<Tape>,
+}
+
+impl Work {
+    pub(crate) fn new(
+        engine: Arc<Inner>,
+        claim: Claim,
+        run: RunId,
+        tape: Tape,
+        cancel: CancellationToken,
+        draining: CancellationToken,
+    ) -> Self {
+        let deadline = Instant::now() + engine.setup.limits.session;
+        Self {
+            engine,
+            claim,
+            run,
+            cancel,
+            draining,
+            deadline,
+            tape: Mutex::new(tape),
+        }
+    }
+
+    pub(crate) fn into_tape(self) -> Tape {
+        self.tape.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn session(&self) -> &SessionId {
+        &self.claim.session
+    }
+
+    /// The gate's memory. Held for one question, never across an await.
+    pub(crate) fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the gate something that concerns what all sessions share.
+    pub(crate) fn gate<T>(&self, f: impl FnOnce(&mut Tape, &mut World) -> T) -> T {
+        let mut tape = self.tape();
+        self.engine.shared.with(|world| f(&mut tape, world))
+    }
+
+    /// Whether to stop.
+    pub(crate) fn halt(&self) -> Option<Halt> {
+        if self.cancel.is_cancelled() {
+            Some(Halt::Cancelled)
+        } else if Instant::now() >= self.deadline {
+            Some(Halt::TimedOut)
+        } else if self.draining.is_cancelled() {
+            Some(Halt::Draining)
+        } else {
+            None
+        }
+    }
+
+    /// Keeps records, together with every question to the gate that was not kept yet.
+    pub(crate) async fn keep(&self, mut records: Vec<Record>) -> Result<(), Error> {
+        let steps = self.tape().take_steps();
+        records.extend(steps.into_iter().map(Record::Step));
+        if records.is_empty() {
+            return Ok(());
+        }
+        let batch = Batch {
+            session: self.session().clone(),
+            claim: Some(self.claim.clone()),
+            at: Timestamp::now(),
+            records,
+        };
+        self.send(batch).await.map_err(Error::from)
+    }
+
+    async fn send(&self, batch: Batch) -> Result<(), StoreError> {
+        let kept = self.engine.setup.store.append(batch).await?;
+        for event in kept.events {
+            self.engine.live.tell(|| Live::Event(Box::new(event)));
+        }
+        Ok(())
+    }
+
+    /// Keeps what must not be lost while there is a chance: what a call did. A store without room is asked again for a
+    /// while; after that the call counts as interrupted, and its resource is looked at before anything else happens to it.
+    pub(crate) async fn keep_receipt(&self, mut records: Vec<Record>) -> Result<(), Error> {
+        let steps = self.tape().take_steps();
+        records.extend(steps.into_iter().map(Record::Step));
+        let batch = Batch {
+            session: self.session().clone(),
+            claim: Some(self.claim.clone()),
+            at: Timestamp::now(),
+            records,
+        };
+        let mut tries = 0;
+        loop {
+            match self.send(batch.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.is_storage() && tries < RECEIPT_TRIES => {
+                    tries += 1;
+                    tracing::warn!(session = %self.session(), %error, tries, "a receipt could not be kept, trying again");
+                    tokio::time::sleep(RECEIPT_PAUSE).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether writes are stopped, asked afresh: the last moment before an effect.
+    pub(crate) async fn kill_switch(&self) -> Result<KillSwitch, Error> {
+        self.engine.refresh_kill_switch().await
+    }
+
+    /// Counts a refusal and writes it to the log.
+    pub(crate) fn count_refusal(&self, refusal: &Refusal) {
+        let gate = &self.engine.setup.gate;
+        count::count(gate.metric(refusal));
+        let tool = refusal.about.tool.as_ref().map_or("", |tool| tool.as_str());
+        if refusal.auto_recoverable()
+            && let Some(tool) = &refusal.about.tool
+        {
+            count::count(gate.recovery_attempt(refusal.code, tool));
+        }
+        tracing::info!(
+            event = "tool_call_blocked",
+            trace_id = %self.run,
+            session = %self.session(),
+            tool,
+            code = %refusal.code,
+            rule = refusal.rule.as_str(),
+            "{}", refusal.message
+        );
+    }
+}
+
+/// An event of an execution, or of the session.
+pub(crate) fn event(stage: Option<&StageId>, execution: Option<&ExecutionId>, body: EventBody) -> Record {
+    Record::Event {
+        stage: stage.cloned(),
+        execution: execution.cloned(),
+        body,
+    }
+}
