@@ -1,0 +1,127 @@
+//! Why a tool did not do what it was told, on its way to a [`Done`].
+
+use std::io;
+
+use interlock_protocol::{ContentHash, Details, ErrorCode, Outcome, Retry, ToolResponse};
+use serde_json::Value;
+
+use crate::Done;
+
+/// Why a tool did not do what it was told. Behind a pointer: it is rare, and large.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure(Box<Facts>);
+
+#[derive(Debug, Clone)]
+struct Facts {
+    code: ErrorCode,
+    message: String,
+    details: Details,
+    exit_code: Option<i32>,
+    output_hash: Option<ContentHash>,
+    summary: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(Facts {
+            code,
+            message: message.into(),
+            details: Details::new(),
+            exit_code: None,
+            output_hash: None,
+            summary: None,
+        }))
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidInput, message)
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ExecutionFailed, message)
+    }
+
+    pub(crate) fn missing(argument: &str) -> Self {
+        Self::invalid(format!("`{argument}` is missing; this action needs it"))
+    }
+
+    /// What the system answered about a file.
+    pub(crate) fn io(what: &str, path: &str, error: &io::Error) -> Self {
+        let (code, hint) = match error.kind() {
+            io::ErrorKind::NotFound => (ErrorCode::NotFound, ""),
+            io::ErrorKind::PermissionDenied => (
+                ErrorCode::ExecutionFailed,
+                "; the user that runs Interlock has no right to it",
+            ),
+            _ => (ErrorCode::ExecutionFailed, ""),
+        };
+        Self::new(code, format!("`{path}` cannot be {what}: {error}{hint}")).detail("path", path)
+    }
+
+    pub(crate) fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn details(mut self, data: Value) -> Self {
+        if let Value::Object(data) = data {
+            self.0.details.extend(data);
+        }
+        self
+    }
+
+    pub(crate) fn exit_code(mut self, code: Option<i32>) -> Self {
+        self.0.exit_code = code;
+        self
+    }
+
+    pub(crate) fn output_hash(mut self, hash: ContentHash) -> Self {
+        self.0.output_hash = Some(hash);
+        self
+    }
+
+    /// The line for people, where the message says too much for it.
+    pub(crate) fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.0.summary = Some(summary.into());
+        self
+    }
+}
+
+impl From<Failure> for Done {
+    fn from(failure: Failure) -> Self {
+        let failure = *failure.0;
+        let (outcome, retry) = match failure.code {
+            ErrorCode::Timeout => (Outcome::TimedOut, Retry::Useful),
+            ErrorCode::Cancelled => (Outcome::Cancelled, Retry::Useful),
+            _ => (Outcome::Failed, Retry::Useless),
+        };
+        let summary = failure.summary.unwrap_or_else(|| failure.message.clone());
+        Self {
+            response: ToolResponse::failed(failure.code, failure.message, retry, failure.details),
+            outcome,
+            exit_code: failure.exit_code,
+            output_hash: failure.output_hash,
+            summary,
+            reading: None,
+            discovered: Vec::new(),
+        }
+    }
+}
+
+impl From<interlock_exec::Error> for Failure {
+    fn from(error: interlock_exec::Error) -> Self {
+        use interlock_exec::Error;
+        let code = match &error {
+            Error::CancelledFirst => ErrorCode::Cancelled,
+            Error::UnitName(_) | Error::Empty => ErrorCode::InvalidInput,
+            Error::NotFound { .. }
+            | Error::Denied { .. }
+            | Error::Folder { .. }
+            | Error::NoSandbox { .. }
+            | Error::Spawn { .. }
+            | Error::Watch { .. }
+            | Error::Hide(_) => ErrorCode::ExecutionFailed,
+        };
+        Self::new(code, error.to_string())
+    }
+}

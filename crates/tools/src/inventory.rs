@@ -1,0 +1,19 @@
+//! What code asks by itself: no permit, no shell, nothing that a model shapes.
+
+use interlock_gate::ResolvedResource;
+use interlock_protocol::{Expectation, ResourceId};
+
+use crate::{BoxFuture, Reading};
+
+/// Knows what exists and what it is doing.
+pub trait Inventory: Send + Sync {
+    /// What goes by this id, name or alias: for a mention, and for discovering a plan's own resource anew.
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>>;
+
+    /// Looks at a resource for what is expected of it. `None` where that cannot be observed.
+    fn observe<'a>(
+        &'a self,
+        resource: &'a ResourceId,
+        expectation: &'a Expectation,
+    ) -> BoxFuture<'a, Option<Reading>>;
+}

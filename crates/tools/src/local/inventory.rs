@@ -1,0 +1,67 @@
+//! What code asks about this machine by itself.
+
+use interlock_exec::UnitName;
+use interlock_gate::ResolvedResource;
+use interlock_protocol::{Expectation, ResourceId};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::query::running;
+use super::{LocalHost, facts};
+use crate::{BoxFuture, Inventory, Reading};
+
+impl Inventory for LocalHost {
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
+        Box::pin(async move {
+            if self.answers_to(name) {
+                return vec![self.resource()];
+            }
+            let Some((id, unit_name)) = self.service_named(name) else {
+                return Vec::new();
+            };
+            match self.unit(&unit_name).await {
+                Ok(unit) if unit.loaded => {
+                    vec![ResolvedResource::new(id, unit_name.as_str()).in_state(unit.activity.as_str())]
+                }
+                Ok(_) | Err(_) => Vec::new(),
+            }
+        })
+    }
+
+    fn observe<'a>(
+        &'a self,
+        resource: &'a ResourceId,
+        expectation: &'a Expectation,
+    ) -> BoxFuture<'a, Option<Reading>> {
+        Box::pin(async move {
+            if resource != self.id() {
+                return None;
+            }
+            let taken_at = Timestamp::now();
+            let (data, observations) = match expectation {
+                Expectation::FileHash { path, .. } | Expectation::FileAbsent { path } => {
+                    let (data, observed) = self.observe_file(path).await?;
+                    (data, vec![observed])
+                }
+                Expectation::UnitActivity { unit, .. } | Expectation::UnitRestarted { unit } => {
+                    let name = UnitName::new(unit).ok()?;
+                    let seen = self.unit(&name).await.ok()?;
+                    (seen.data(&name), seen.observations(&name))
+                }
+                Expectation::GuestState { .. } | Expectation::GuestRestarted => {
+                    (facts::health(), vec![running()])
+                }
+                Expectation::FreeForm | Expectation::Present | Expectation::Absent => {
+                    (json!({"exists": true, "state": "running"}), Vec::new())
+                }
+                Expectation::ContainerState { .. }
+                | Expectation::ContainerRestarted
+                | Expectation::ContainerImage { .. }
+                | Expectation::ReadyReplicas { .. }
+                | Expectation::AlertState { .. }
+                | Expectation::Property { .. } => return None,
+            };
+            Some(self.reading(taken_at, data, observations))
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Commands on this machine.
+
+use std::fs;
+
+use interlock_protocol::{ErrorCode, Observation, Outcome, ResourceId, Verification};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::stage::{Stage, outcomes};
+
+#[tokio::test]
+async fn a_read_command_runs_and_is_evidence_about_this_machine() {
+    let mut stage = Stage::discovered().await;
+    let path = stage.file("words", "one\ntwo\n");
+    for (command, stdout, exit_code) in [
+        (format!("cat {path}"), "one\ntwo\n", 0),
+        (format!("cat {path} | grep two"), "two\n", 0),
+        (format!("grep three {path}"), "", 1),
+        (format!("wc -l < {path}"), "2\n", 0),
+    ] {
+        let arguments = stage.read("exec", json!({"command": command}));
+        let done = stage.run("infra_read", arguments).await;
+        let data = done.response.outcome().unwrap();
+        assert_eq!(
+            (data["stdout"].as_str(), done.exit_code, done.outcome),
+            (Some(stdout), Some(exit_code), Outcome::Succeeded),
+            "{command}"
+        );
+        assert_eq!(data["truncated"], false);
+        let reading = done.reading.unwrap();
+        assert_eq!(reading.resource.as_ref(), Some(stage.host.id()));
+        assert_eq!(reading.observations, [Observation::Present]);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_run_is_a_failure_that_says_why() {
+    let mut stage = Stage::discovered().await;
+    let folder = stage.path("");
+    let command = stage.read(
+        "exec",
+        json!({"command": format!("cat {folder} | nl | cat /no/such")}),
+    );
+    let data = stage.data("infra_read", command).await;
+    assert_eq!(data["exit_code"], 1);
+    assert!(data["stderr"].as_str().unwrap().contains("/no/such"), "{data}");
+}
+
+#[tokio::test]
+async fn a_write_command_is_observed_by_a_later_read_and_not_before() {
+    let mut stage = Stage::discovered().await;
+    let path = stage.path("made");
+    let arguments = json!({
+        "action": "command", "target_resource_id": stage.here(), "command": format!("touch {path}"),
+    });
+    let (done, settled) = stage.settle("infra_control", arguments).await;
+    assert_eq!((done.outcome, done.reading), (Outcome::Succeeded, None));
+    assert!(settled.required.is_some() && settled.ended.is_empty());
+    assert!(fs::exists(&path).unwrap());
+    let look = stage.read("exec", json!({"command": format!("ls {path}")}));
+    let (_, settled) = stage.settle("infra_read", look).await;
+    assert_eq!(outcomes(&settled), [Verification::Observed]);
+}
+
+#[tokio::test]
+async fn a_write_command_that_fails_is_a_failure_with_its_output() {
+    let mut stage = Stage::discovered().await;
+    let arguments = json!({
+        "action": "command", "target_resource_id": stage.here(), "command": "mkdir /no/such/folder",
+    });
+    let done = stage.run("infra_control", arguments).await;
+    let error = done.response.error().unwrap();
+    assert_eq!(
+        (done.outcome, done.exit_code, error.code),
+        (Outcome::Failed, Some(1), ErrorCode::ExecutionFailed)
+    );
+    assert!(error.details["stderr"].as_str().unwrap().contains("/no/such"));
+    assert_eq!(stage.observe().await, [Verification::Observed]);
+}
+
+#[tokio::test]
+async fn output_is_cut_to_the_options() {
+    let options = crate::Options {
+        output_bytes: std::num::NonZeroU32::new(100).unwrap(),
+        ..crate::Options::default()
+    };
+    let mut stage = Stage::with(options);
+    stage.run("infra_query", json!({"action": "search"})).await;
+    let path = stage.file("long", "x".repeat(5000));
+    let command = stage.read("exec", json!({"command": format!("cat {path}")}));
+    let data = stage.data("infra_read", command).await;
+    assert_eq!(
+        (&data["truncated"], &data["stdout_bytes"]),
+        (&json!(true), &json!(5000))
+    );
+    assert!(data["stdout"].as_str().unwrap().contains("4900 bytes left out"));
+}
+
+#[tokio::test]
+async fn a_cancelled_command_says_so() {
+    let mut stage = Stage::discovered().await;
+    let arguments = stage.read("exec", json!({"command": "sleep 30"}));
+    let started = stage.begin("infra_read", arguments);
+    let cancel = CancellationToken::new();
+    let (done, ()) = tokio::join!(stage.toolbox.run(&started, &cancel), async { cancel.cancel() });
+    assert_eq!(done.outcome, Outcome::Cancelled);
+    assert_eq!(done.response.error().unwrap().code, ErrorCode::Cancelled);
+}
+
+#[tokio::test]
+async fn services_need_systemd_and_a_well_formed_name() {
+    let mut stage = Stage::discovered().await;
+    let here = stage.here();
+    let (code, _) = stage
+        .error(
+            "infra_control",
+            json!({"action": "service_start", "target_resource_id": here, "unit": "--force"}),
+        )
+        .await;
+    assert_eq!(code, "INVALID_INPUT");
+    stage.observe().await;
+    if fs::exists("/run/systemd/system").unwrap() {
+        eprintln!("skipped: systemd runs this machine");
+        return;
+    }
+    let mut stage = Stage::discovered().await;
+    let (code, message) = stage
+        .error(
+            "infra_control",
+            json!({"action": "service_restart", "target_resource_id": here, "unit": "nginx"}),
+        )
+        .await;
+    assert_eq!(code, "EXECUTION_FAILED");
+    assert!(message.contains("not run by systemd"), "{message}");
+    // Nobody can see whether it took effect, and that is what is said.
+    assert_eq!(stage.observe().await, [Verification::Inconclusive]);
+}
+
+#[tokio::test]
+async fn logs_come_from_the_journal_or_the_answer_says_that_there_is_none() {
+    let mut stage = Stage::discovered().await;
+    for arguments in [
+        stage.read("logs", json!({"lines": 5})),
+        stage.read("logs", json!({"unit": "cron", "since": "-1h"})),
+    ] {
+        let done = stage.run("infra_read", arguments).await;
+        match done.response.error() {
+            None => assert_eq!(done.exit_code, Some(0)),
+            Some(error) => assert!(error.message.contains("journal"), "{}", error.message),
+        }
+    }
+    let arguments = stage.read("logs", json!({"unit": "a b"}));
+    assert_eq!(stage.error("infra_read", arguments).await.0, "INVALID_INPUT");
+}
+
+#[tokio::test]
+async fn nothing_runs_here_for_another_machine() {
+    let mut stage = Stage::discovered().await;
+    let other: ResourceId = "node:delly".parse().unwrap();
+    let resource = interlock_gate::ResolvedResource::new(other, "delly");
+    stage
+        .gate
+        .mention(&mut stage.session, resource, jiff::Timestamp::now());
+    let path = stage.path("made");
+    let command = json!({
+        "action": "command", "target_resource_id": "node:delly", "command": format!("touch {path}"),
+    });
+    assert_eq!(stage.error("infra_control", command).await.0, "NOT_FOUND");
+    assert!(!fs::exists(&path).unwrap());
+    let read = json!({"action": "exec", "target_host": "delly", "command": "uptime"});
+    assert_eq!(stage.error("infra_read", read).await.0, "NOT_FOUND");
+}
