@@ -1,9 +1,10 @@
 //! One batch, statement by statement, inside a transaction that someone else commits.
 
-use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status};
+use interlock_protocol::{SessionId, Status};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::fault::{is_taken, text};
+use super::once;
 use crate::Error;
 use crate::prepare::{EventRow, Prepared, Row, is_terminal};
 
@@ -38,7 +39,7 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
                 insert_event(conn, key, event, batch.at, row)?;
             }
             Row::Hold { status, .. } => {
-                hold(conn, key, row)?;
+                once::hold(conn, key, row)?;
                 if batch.claim.is_none()
                     && *status != "pending"
                     && let Some(place) = decided(conn, key, batch.at)?
@@ -241,19 +242,21 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             at,
             body,
         } => {
-            start(conn, key, permit, run, hold.as_ref(), body)?;
+            once::start(conn, key, permit, run, hold.as_ref(), body)?;
             match writes {
-                Some((resource, execution)) => take(conn, key, resource, execution.as_str(), permit, *at),
+                Some((resource, execution)) => {
+                    once::take(conn, key, resource, execution.as_str(), permit, *at)
+                }
                 None => Ok(()),
             }
         }
-        Row::Abandoned { permit } => abandon(conn, key, permit),
+        Row::Abandoned { permit } => once::abandon(conn, key, permit),
         Row::Finished {
             permit,
             body,
             pending,
-        } => finish(conn, key, permit, body, pending.as_deref()),
-        Row::Verified { permit, outcome } => verified(conn, key, permit, outcome.as_str()),
+        } => once::finish(conn, key, permit, body, pending.as_deref()),
+        Row::Verified { permit, outcome } => once::verified(conn, key, permit, outcome.as_str()),
         Row::Evidence { id, body } => conn
             .prepare_cached("INSERT INTO evidence (session, id, body) VALUES (?, ?, ?)")?
             .execute(params![key, id, body])
@@ -263,28 +266,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             row,
             expires_at,
             used_at,
-        } => {
-            let changed = conn
-                .prepare_cached(
-                    "INSERT INTO tokens (hash, session, hold, plan_hash, approver, expires_at, used_at) \
-                     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET used_at = excluded.used_at \
-                     WHERE used_at IS NULL AND session = excluded.session AND hold = excluded.hold \
-                     AND plan_hash = excluded.plan_hash AND approver = excluded.approver",
-                )?
-                .execute(params![
-                    row.hash.as_bytes(),
-                    key,
-                    row.hold.as_str(),
-                    row.plan_hash.as_bytes(),
-                    row.approver.as_str(),
-                    expires_at,
-                    used_at
-                ])?;
-            match changed {
-                0 => Err(Error::TokenUsed(row.hold.clone())),
-                _ => Ok(()),
-            }
-        }
+        } => once::token(conn, key, row, *expires_at, *used_at),
         // Handled where the session's numbers are known.
         Row::Event(_) | Row::Hold { .. } | Row::Status { .. } => Ok(()),
     }
@@ -312,181 +294,6 @@ fn duplicate(error: rusqlite::Error, what: &'static str, id: impl FnOnce() -> St
         Error::Duplicate { what, id: id() }
     } else {
         error.into()
-    })
-}
-
-/// One beginning for each permit and for each hold, by the table's indexes.
-fn start(
-    conn: &Connection,
-    session: i64,
-    permit: &PermitId,
-    run: &str,
-    hold: Option<&HoldId>,
-    body: &str,
-) -> Result<(), Error> {
-    conn.prepare_cached("INSERT INTO calls (session, permit, run, hold, body) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![
-            session,
-            permit.as_str(),
-            run,
-            hold.map(HoldId::as_str),
-            body
-        ])
-        .map(drop)
-        .map_err(|error| match (is_taken(&error), hold) {
-            (true, Some(hold)) if error.to_string().contains("calls.hold") => Error::HoldUsed(hold.clone()),
-            (true, _) => Error::AlreadyStarted(permit.clone()),
-            (false, _) => error.into(),
-        })
-}
-
-/// Only what has no receipt can turn out not to have run.
-fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
-    let changed = conn
-        .prepare_cached(
-            "UPDATE calls SET abandoned = 1 WHERE session = ? AND permit = ? AND NOT abandoned \
-             AND NOT EXISTS (SELECT 1 FROM receipts WHERE call = key)",
-        )?
-        .execute(params![session, permit.as_str()])?;
-    if changed == 0 {
-        return Err(if has_receipt(conn, session, permit)? {
-            Error::AlreadyFinished(permit.clone())
-        } else {
-            Error::NotStarted(permit.clone())
-        });
-    }
-    stop_writing(conn, session, permit)
-}
-
-fn stop_writing(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
-    conn.prepare_cached("DELETE FROM writers WHERE session = ? AND permit = ?")?
-        .execute(params![session, permit.as_str()])?;
-    Ok(())
-}
-
-fn has_receipt(conn: &Connection, session: i64, permit: &PermitId) -> Result<bool, Error> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM receipts WHERE \
-             call = (SELECT key FROM calls WHERE session = ? AND permit = ?))",
-        )?
-        .query_row(params![session, permit.as_str()], |row| row.get(0))?)
-}
-
-/// One writer for each resource, by the table's key.
-fn take(
-    conn: &Connection,
-    session: i64,
-    resource: &ResourceId,
-    execution: &str,
-    permit: &PermitId,
-    at: i64,
-) -> Result<(), Error> {
-    let name = resource.to_string();
-    let taken = conn
-        .prepare_cached(
-            "INSERT INTO writers (resource, session, execution, permit, at) VALUES (?, ?, ?, ?, ?) \
-             ON CONFLICT (resource) DO NOTHING",
-        )?
-        .execute(params![name, session, execution, permit.as_str(), at])?;
-    if taken == 1 {
-        return Ok(());
-    }
-    let writer: String = conn
-        .prepare_cached(
-            "SELECT id FROM sessions WHERE key = (SELECT session FROM writers WHERE resource = ?)",
-        )?
-        .query_row([&name], |row| row.get(0))?;
-    Err(Error::WriterTaken {
-        resource: resource.clone(),
-        session: text(&writer)?,
-    })
-}
-
-/// One receipt for each call, by the table's key.
-fn finish(
-    conn: &Connection,
-    session: i64,
-    permit: &PermitId,
-    body: &str,
-    pending: Option<&str>,
-) -> Result<(), Error> {
-    let kept = conn
-        .prepare_cached(
-            "INSERT INTO receipts (call, body, pending) \
-             SELECT key, ?1, ?2 FROM calls WHERE session = ?3 AND permit = ?4 AND NOT abandoned",
-        )?
-        .execute(params![body, pending, session, permit.as_str()])
-        .map_err(|error| {
-            if is_taken(&error) {
-                Error::AlreadyFinished(permit.clone())
-            } else {
-                error.into()
-            }
-        })?;
-    if kept == 0 {
-        return Err(Error::NotStarted(permit.clone()));
-    }
-    stop_writing(conn, session, permit)
-}
-
-fn verified(conn: &Connection, session: i64, permit: &PermitId, outcome: &str) -> Result<(), Error> {
-    let changed = conn
-        .prepare_cached(
-            "UPDATE receipts SET verification = ?1 WHERE verification IS NULL AND \
-             call = (SELECT key FROM calls WHERE session = ?2 AND permit = ?3)",
-        )?
-        .execute(params![outcome, session, permit.as_str()])?;
-    if changed == 1 {
-        return Ok(());
-    }
-    Err(if has_receipt(conn, session, permit)? {
-        Error::AlreadyVerified(permit.clone())
-    } else {
-        Error::NotFinished(permit.clone())
-    })
-}
-
-/// A pending hold may be written again or decided. A decided one never changes, whoever asks.
-fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
-    let Row::Hold {
-        id,
-        plan_hash,
-        status,
-        expires_at,
-        body,
-    } = row
-    else {
-        return Ok(());
-    };
-    let changed = conn
-        .prepare_cached(
-            "INSERT INTO holds (session, id, plan_hash, status, expires_at, body) VALUES (?, ?, ?, ?, ?, ?) \
-             ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body \
-             WHERE status = 'pending' AND session = excluded.session AND plan_hash = excluded.plan_hash",
-        )?
-        .execute(params![
-            session,
-            id.as_str(),
-            plan_hash.as_bytes(),
-            status,
-            expires_at,
-            body
-        ])?;
-    match changed {
-        0 => Err(why_not(conn, id)?),
-        _ => Ok(()),
-    }
-}
-
-fn why_not(conn: &Connection, id: &HoldId) -> Result<Error, Error> {
-    let pending: bool = conn
-        .prepare_cached("SELECT status = 'pending' FROM holds WHERE id = ?")?
-        .query_row([id.as_str()], |row| row.get(0))?;
-    Ok(if pending {
-        Error::HoldChanged(id.clone())
-    } else {
-        Error::HoldDecided(id.clone())
     })
 }
 

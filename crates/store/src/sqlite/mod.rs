@@ -3,6 +3,7 @@
 mod apply;
 mod fault;
 mod migrate;
+mod once;
 mod open;
 mod queue;
 mod read;

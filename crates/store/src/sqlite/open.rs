@@ -19,6 +19,8 @@ const CHECK_UNCLEAN: u64 = 256 << 20;
 /// After how many pages what was logged goes into the file itself.
 const CHECKPOINT_PAGES: u32 = 4_000;
 const STATEMENTS: usize = 64;
+/// How much of the file the writer has at hand; negative, because `SQLite` counts in pages otherwise.
+const CACHE_KIB: i32 = -16_384;
 
 /// The connection that writes.
 pub(super) fn writer(path: &Path, busy: Duration) -> Result<Connection, Error> {
@@ -224,6 +226,8 @@ fn configure(conn: &Connection) -> Result<(), Error> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "synchronous", "NORMAL")?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.pragma_update(None, "cache_size", CACHE_KIB)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
     Ok(())

@@ -81,6 +81,9 @@ pub(super) struct Writer {
     full: bool,
 }
 
+/// What became of one job of a group that was kept.
+type Outcome = Result<(), Error>;
+
 /// Why a group of jobs was not kept.
 enum Failed {
     /// It could not begin: trying again at once would end the same way.
@@ -151,36 +154,53 @@ impl Writer {
     }
 
     /// One transaction. A job that is refused leaves the others alone; a storage that fails fails them all.
-    fn together(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), Error>>, Failed> {
+    ///
+    /// A savepoint for each job would copy every page that it touches, and hardly any job is refused after it has
+    /// written something. So they are tried without first.
+    fn together(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Outcome>, Failed> {
         self.sync(jobs.iter().any(|job| job.is_durable()))
-            .and_then(|()| self.execute("BEGIN IMMEDIATE"))
             .map_err(Failed::ToBegin)?;
-        let outcomes = match jobs {
-            [only] => only.run(&self.conn).map(|()| vec![Ok(())]).or_else(|error| {
-                self.roll_back();
-                if error.is_storage() {
-                    Err(error)
-                } else {
-                    Ok(vec![Err(error)])
-                }
-            }),
-            many => many.iter_mut().map(|job| self.apart(&mut **job)).collect(),
-        };
-        let outcomes = outcomes.map_err(|error| {
-            self.roll_back();
-            Failed::OnTheWay(error)
-        })?;
-        if !self.conn.is_autocommit() {
-            self.execute("COMMIT").map_err(|error| {
-                self.roll_back();
-                Failed::OnTheWay(error)
-            })?;
+        if let Some(outcomes) = self.attempt(jobs, |writer, job| writer.plainly(job))? {
+            return Ok(outcomes);
         }
-        Ok(outcomes)
+        let outcomes = self.attempt(jobs, |writer, job| writer.apart(job))?;
+        outcomes.ok_or_else(|| Failed::OnTheWay(Error::Database("a savepoint did not hold".to_owned())))
     }
 
-    /// One job of several. The outer error is the storage's, the inner one the job's.
-    fn apart(&self, job: &mut dyn Job) -> Result<Result<(), Error>, Error> {
+    /// One transaction, each job done this way. Nothing where that way does not do.
+    fn attempt(
+        &self,
+        jobs: &mut [Box<dyn Job>],
+        way: impl Fn(&Self, &mut dyn Job) -> Result<Option<Outcome>, Error>,
+    ) -> Result<Option<Vec<Outcome>>, Failed> {
+        self.execute("BEGIN IMMEDIATE").map_err(Failed::ToBegin)?;
+        let kept = jobs
+            .iter_mut()
+            .map(|job| way(self, &mut **job).transpose())
+            .collect::<Option<Result<Vec<_>, _>>>()
+            .transpose()
+            .and_then(|outcomes| {
+                if outcomes.is_some() {
+                    self.execute("COMMIT")?;
+                }
+                Ok(outcomes)
+            });
+        self.roll_back();
+        kept.map_err(Failed::OnTheWay)
+    }
+
+    /// One job. Nothing where it was refused and has written something already.
+    fn plainly(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Error> {
+        let before = self.conn.total_changes();
+        match job.run(&self.conn) {
+            Err(error) if error.is_storage() || self.conn.is_autocommit() => Err(error),
+            Err(_) if self.conn.total_changes() != before => Ok(None),
+            outcome => Ok(Some(outcome)),
+        }
+    }
+
+    /// One job, of which nothing stays if it is refused.
+    fn apart(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Error> {
         self.execute("SAVEPOINT job")?;
         let outcome = job.run(&self.conn);
         match outcome {
@@ -189,7 +209,7 @@ impl Writer {
             Ok(()) => {}
         }
         self.execute("RELEASE job")?;
-        Ok(outcome)
+        Ok(Some(outcome))
     }
 
     fn sync(&mut self, full: bool) -> Result<(), Error> {
