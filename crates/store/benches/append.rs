@@ -1,7 +1,7 @@
 //! How fast batches are kept: 64 sessions at once, each turn a batch of eight records with a result of 2 KB.
 #![allow(missing_docs, reason = "criterion makes the main function")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/store/support.rs"]
 mod support;
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use interlock_protocol::{Status, ToolKind};
 use interlock_store::{Claim, Options, Record, Store};
-use support::*;
+use support::{batch, call, claimed, event, evidence, finished, message, status, step};
 use tokio::runtime::Runtime;
 
 const SESSIONS: u64 = 64;

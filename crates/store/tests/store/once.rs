@@ -1,13 +1,11 @@
 //! What may happen once happens once: whoever asks, in whatever order, from however many processes.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::*;
 use interlock_gate::{ApprovalToken, Hold, HoldStatus, TokenRecord, Writer};
 use interlock_protocol::{Outcome, Status, ToolKind, Verification};
 use interlock_store::{Claim, Error, Options, Record, Store};
-use support::*;
 
 fn token(hold: &Hold, number: u8) -> (ApprovalToken, TokenRecord) {
     hold.open_for("ada".parse().unwrap(), [number; 32], at(3))
@@ -277,8 +275,8 @@ async fn one_of_many_who_decide_at_once_wins() {
             }
         }
         assert_eq!(won.len(), 1);
-        let stored = stores[1].hold(&pending.id).await.unwrap();
-        assert!(matches!(stored.status, HoldStatus::Approved { by, .. } if by.as_str() == won[0]));
+        let kept = stores[1].hold(&pending.id).await.unwrap();
+        assert!(matches!(kept.status, HoldStatus::Approved { by, .. } if by.as_str() == won[0]));
     }
     // One event for each decision that won, and none of the others.
     assert_eq!(texts(&stores[2], 1).await.len(), 2 + 20);

@@ -1,15 +1,13 @@
 //! The queue: who works on what, how many at once, and what happens when a worker is gone.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::support::*;
 use interlock_protocol::{SessionId, Status, ToolKind};
 use interlock_store::{
     Cancelled, Concurrency, Error, NewSession, Options, QueueLimits, Record, Store, Submitted,
 };
-use support::*;
 
 async fn stands(store: &Store, session: u64) -> Status {
     store.session(&session_id(session)).await.unwrap().status

@@ -1,10 +1,8 @@
 //! What is kept comes back as it was, in order.
 
-mod support;
-
+use crate::support::*;
 use interlock_protocol::{Outcome, Sequence, Status, ToolKind, Verification};
 use interlock_store::{Error, Filter, Holds, Options, Record, Store};
-use support::*;
 
 /// Everything that a session can leave behind.
 fn everything() -> Vec<Record> {
