@@ -19,6 +19,7 @@ mod argv;
 mod capability;
 mod capture;
 mod error;
+mod hidden;
 mod hide;
 mod probe;
 mod program;

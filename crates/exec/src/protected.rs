@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
+use crate::hidden;
+
 /// Interlock's own data and configuration.
 ///
 /// A folder stands for everything in it. A file stands also for its neighbours whose names begin with its own: a
@@ -84,6 +86,25 @@ impl Resolved {
                     Extent::FileAndNeighbours => is_neighbour(real, place),
                 }
         })
+    }
+
+    /// Hides what can be hidden from this thread and its children, and says what is left to be closed.
+    pub(crate) fn hide(self) -> Self {
+        let worth = self.places.iter().any(|(_, extent)| *extent == Extent::Folder);
+        if !worth || hidden::own_view().is_err() {
+            return self;
+        }
+        let places = self
+            .places
+            .into_iter()
+            .filter(|(place, extent)| match extent {
+                // The root is the view itself.
+                Extent::Folder => place.parent().is_none() || hidden::hide(place).is_err(),
+                // A neighbour that comes later would lie open.
+                Extent::FileAndNeighbours => true,
+            })
+            .collect();
+        Self { places }
     }
 
     /// Everything that is not protected, as few entries as say it: the neighbours along the way to each protected path.

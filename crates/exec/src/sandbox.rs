@@ -3,8 +3,9 @@
 //! Landlock knows only permission, from a folder downwards. So everything but the protected paths is permitted, entry by
 //! entry along the way to each of them. Two things follow. The names in a folder on the way can be listed, those in a
 //! protected folder too, but nothing protected can be opened. And a write cannot add, replace or remove an entry directly
-//! in a folder on the way: a right to do so would hold in the protected folder as well. Keep what is protected in a
-//! folder of its own, under one that nothing else is written to.
+//! in a folder on the way: a right to do so would hold in the protected folder as well. Where the superuser runs us,
+//! protected folders are hidden as well (`hidden`), and a write then finds every other folder open. So keep what is
+//! protected in a folder of its own.
 //!
 //! A process in a sandbox cannot look into one outside of it: no environment, memory or open file of ours. For the
 //! superuser that takes giving up some capabilities as well (`capability`).
@@ -80,8 +81,15 @@ const NEEDED: ABI = ABI::V3;
 /// Gives up, on this thread and for everything it starts from now on, what the profile does not permit. `Err` is why
 /// that is not possible.
 pub(crate) fn enter(profile: Profile, protected: &Protected) -> Result<Sandbox, String> {
-    let open = protected
-        .resolve()
+    let places = match profile {
+        // Closed and hidden.
+        Profile::ReadOnly => {
+            protected.resolve().hide();
+            protected.resolve()
+        }
+        Profile::ReadWrite => protected.resolve().hide(),
+    };
+    let open = places
         .open()
         .map_err(|error| format!("the protected paths cannot be told from the others: {error}"))?;
     // Before the restriction, which is for ever: what fails here leaves the thread as it was, or with less.

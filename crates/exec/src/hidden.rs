@@ -1,0 +1,36 @@
+//! Hides folders from a child, where the superuser runs us: in a mount namespace of the child's own, something empty lies
+//! over each of them.
+//!
+//! Landlock can only permit, from a folder downwards, so closing a folder closes adding to every folder above it. What is
+//! hidden needs no closing. The child cannot uncover it: Landlock lets nobody mount or unmount, and the capability for it
+//! is given up.
+
+use std::path::Path;
+
+use rustix::io;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
+
+/// Gives this thread, and what it starts, a view of the files of its own. `Err` where that is not possible, as for an
+/// ordinary user.
+#[expect(
+    deprecated,
+    reason = "what is unsafe about it is sharing open files no more; only the view of the files is taken apart here"
+)]
+pub(crate) fn own_view() -> io::Result<()> {
+    if !capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN) {
+        return Err(io::Errno::PERM);
+    }
+    rustix::thread::unshare(UnshareFlags::NEWNS)?;
+    // What is mounted here from now on stays here; what others mount still comes in.
+    mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )
+}
+
+/// Lays something empty over a folder. Needs a view of one's own.
+pub(crate) fn hide(folder: &Path) -> io::Result<()> {
+    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("interlock", folder, "tmpfs", flags, c"mode=0000,size=4k")
+}
