@@ -269,20 +269,20 @@ impl Agent {
                 Ok(Next::Go)
             }
             Asked::Failed(why) => self.fail(work, &why).await,
-            Asked::Stopped => Ok(match work.halt() {
-                Some(halt) => Next::End(End::Halted(halt)),
-                // The turn's own time ran out while the model wrote.
-                None => {
-                    self.timeouts += 1;
-                    if self.timeouts >= TIMEOUTS {
-                        return self
-                            .fail(work, "The time for a turn ran out twice in a row.")
-                            .await;
-                    }
-                    self.keep(work).await?;
-                    Next::Go
+            Asked::Stopped => {
+                if let Some(halt) = work.halt() {
+                    return Ok(Next::End(End::Halted(halt)));
                 }
-            }),
+                // The turn's own time ran out while the model wrote.
+                self.timeouts += 1;
+                if self.timeouts >= TIMEOUTS {
+                    return self
+                        .fail(work, "The time for a turn ran out twice in a row.")
+                        .await;
+                }
+                self.keep(work).await?;
+                Ok(Next::Go)
+            }
         }
     }
 
@@ -449,7 +449,7 @@ impl Agent {
             .answer(&self.record.id, text, Conclusion::Offered, now);
         match decided {
             Ok(answer) => {
-                let end = self.release(work, completion.model.clone(), &answer, now);
+                let end = self.release(work, &completion.model, &answer, now);
                 self.keep(work).await?;
                 Ok(Next::End(end))
             }
@@ -482,7 +482,7 @@ impl Agent {
     fn release(
         &mut self,
         work: &Work,
-        model: interlock_model::ModelInfo,
+        model: &interlock_model::ModelInfo,
         answer: &interlock_gate::Answer,
         now: Timestamp,
     ) -> End {
@@ -573,7 +573,7 @@ impl Agent {
         let end = match decided {
             Ok(answer) => {
                 let info = model.unwrap_or_else(|| work.engine.model_info(&self.plan.model));
-                let end = self.release(work, info, &answer, now);
+                let end = self.release(work, &info, &answer, now);
                 if model_answered { end } else { End::Failed(text) }
             }
             Err(refusal) => {

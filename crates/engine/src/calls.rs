@@ -70,7 +70,7 @@ impl Agent {
         }
         let mut rest: VecDeque<ToolCall> = calls.into();
         while !rest.is_empty() {
-            let group = self.next_group(work, &mut rest);
+            let group = next_group(work, &mut rest);
             let mut ready = Vec::new();
             let mut held = false;
             for call in group {
@@ -78,7 +78,7 @@ impl Agent {
                     self.not_run(work, &call, "an earlier call of the reply waits for a human", now);
                     continue;
                 }
-                match self.put(work, call, now)? {
+                match self.put(work, call, now) {
                     Put::Ready(call) => ready.push(*call),
                     Put::Answered => {}
                     Put::Held => held = true,
@@ -104,28 +104,13 @@ impl Agent {
         Ok(Next::Go)
     }
 
-    /// The calls that may run side by side: reads with reads, discoveries with discoveries, a write alone. What stands
-    /// behind waits for their results, because it may rest on them.
-    fn next_group(&self, work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
-        let catalogue = work.engine.setup.gate.catalogue();
-        let kind = |call: &ToolCall| catalogue.classify(call.tool.as_str(), &call.arguments);
-        let mut group: Vec<ToolCall> = rest.pop_front().into_iter().collect();
-        let Some(first) = group.first().map(kind) else {
-            return group;
-        };
-        while first != ToolKind::Write && rest.front().is_some_and(|next| kind(next) == first) {
-            group.extend(rest.pop_front());
-        }
-        group
-    }
-
     /// Puts one call to the gate. A refused read that has an equivalent which ends is tried once in that form.
-    fn put(&mut self, work: &Work, call: ToolCall, now: Timestamp) -> Result<Put, Error> {
+    fn put(&mut self, work: &Work, call: ToolCall, now: Timestamp) -> Put {
         let (call, decision, rewritten) = match self.decide(work, &call, now) {
             Decision::Block(refusal) => match rewrite(work, &call, &refusal) {
                 None => {
                     self.refuse(work, &call, &refusal, now);
-                    return Ok(Put::Answered);
+                    return Put::Answered;
                 }
                 Some((better, written)) => {
                     work.count_refusal(&refusal);
@@ -139,7 +124,7 @@ impl Agent {
         match decision {
             Decision::Block(refusal) => {
                 self.refuse(work, &call, &refusal, now);
-                Ok(Put::Answered)
+                Put::Answered
             }
             Decision::Hold(hold) => {
                 self.event(EventBody::DecisionMade {
@@ -166,11 +151,11 @@ impl Agent {
                 });
                 self.show("llm_tool_call", "held", hold.reasons.join("; "), metadata, now);
                 self.pending.push(Record::Hold(*hold));
-                Ok(Put::Held)
+                Put::Held
             }
-            Decision::Allow(permit) => Ok(Put::Ready(Box::new(
-                self.ready(work, call, permit, None, rewritten, now),
-            ))),
+            Decision::Allow(permit) => {
+                Put::Ready(Box::new(self.ready(work, call, permit, None, rewritten, now)))
+            }
         }
     }
 
@@ -330,7 +315,7 @@ impl Agent {
         let now = Timestamp::now();
         let kind = started.plan().kind;
         let resource = started.plan().resource().cloned();
-        let response = masked(masker, response);
+        let response = masked(masker, &response);
         let evidence = match reading {
             None => None,
             Some(reading) => {
@@ -433,22 +418,14 @@ impl Agent {
 
     /// Someone else writes to the resource, or the store has no room: nothing runs.
     async fn give_back(&mut self, work: &Work, ready: Vec<Ready>, error: Error) -> Result<(), Error> {
-        let taken = match &error {
-            Error::Store(StoreError::WriterTaken { .. }) => error.to_string(),
-            _ => {
-                for call in ready {
-                    work.gate(|tape, world| {
-                        tape.abandon(
-                            world,
-                            call.permit,
-                            "The record could not be kept.",
-                            Timestamp::now(),
-                        )
-                    });
-                }
-                return Err(error);
+        let Error::Store(StoreError::WriterTaken { .. }) = &error else {
+            for call in ready {
+                let why = "The record could not be kept.";
+                work.gate(|tape, world| tape.abandon(world, call.permit, why, Timestamp::now()));
             }
+            return Err(error);
         };
+        let taken = error.to_string();
         // The batch was not kept. What it said besides is said again, without the starts.
         let starts: Vec<_> = ready.iter().map(|call| call.permit.id().clone()).collect();
         self.pending.retain(|record| match record {
@@ -580,6 +557,21 @@ fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>
     })
 }
 
+/// The calls that may run side by side: reads with reads, discoveries with discoveries, a write alone. What stands
+/// behind waits for their results, because it may rest on them.
+fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
+    let catalogue = work.engine.setup.gate.catalogue();
+    let kind = |call: &ToolCall| catalogue.classify(call.tool.as_str(), &call.arguments);
+    let mut group: Vec<ToolCall> = rest.pop_front().into_iter().collect();
+    let Some(first) = group.first().map(kind) else {
+        return group;
+    };
+    while first != ToolKind::Write && rest.front().is_some_and(|next| kind(next) == first) {
+        group.extend(rest.pop_front());
+    }
+    group
+}
+
 /// The same call with the command that the refusal offers in its place.
 fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall, String)> {
     if !refusal.auto_recoverable() {
@@ -595,7 +587,7 @@ fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall,
 }
 
 /// The answer without what looks like a secret.
-fn masked(masker: &interlock_mask::Masker, response: ToolResponse) -> ToolResponse {
+fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolResponse {
     let mut meta = response.meta().clone();
     let mut rebuilt = match response.outcome() {
         Ok(data) => {

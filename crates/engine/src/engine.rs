@@ -66,6 +66,20 @@ pub struct Setup {
     pub level: ControlLevel,
     /// Whether the owner of a session may approve its holds.
     pub four_eyes: FourEyes,
+    /// Called around each batch that is kept. Nothing but a test that ends the process there has a use for it.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// What is called before and after a batch is kept.
+pub type Checkpoint = Arc<dyn Fn(Moment, &interlock_store::Batch) + Send + Sync>;
+
+/// Where a batch stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It is about to be kept.
+    Before,
+    /// It was kept.
+    After,
 }
 
 pub(crate) struct Inner {
@@ -314,6 +328,20 @@ pub(crate) struct StagePlan {
 }
 
 impl Inner {
+    /// The one way into the record.
+    pub(crate) async fn append(
+        &self,
+        batch: interlock_store::Batch,
+    ) -> Result<interlock_store::Kept, interlock_store::Error> {
+        let Some(checkpoint) = &self.setup.checkpoint else {
+            return self.setup.store.append(batch).await;
+        };
+        checkpoint(Moment::Before, &batch);
+        let kept = self.setup.store.append(batch.clone()).await;
+        checkpoint(Moment::After, &batch);
+        kept
+    }
+
     pub(crate) async fn append_unclaimed(
         &self,
         session: &SessionId,
@@ -325,7 +353,7 @@ impl Inner {
             at: Timestamp::now(),
             records,
         };
-        let kept = self.setup.store.append(batch).await?;
+        let kept = self.append(batch).await?;
         for event in kept.events {
             self.live.tell(|| Live::Event(Box::new(event)));
         }
@@ -485,8 +513,8 @@ impl Inner {
             for tool in tools {
                 let known = ToolName::new(tool.clone()).is_ok_and(|name| self.setup.toolbox.has(&name));
                 if !known {
-                    let names: Vec<String> = self.runnable().into_iter().map(String::from).collect();
-                    return Err(Error::unknown("tool", tool, &names));
+                    let all: Vec<String> = self.runnable().into_iter().map(String::from).collect();
+                    return Err(Error::unknown("tool", tool, &all));
                 }
             }
         }

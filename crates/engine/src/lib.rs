@@ -31,7 +31,7 @@ mod trace;
 mod work;
 mod worker;
 
-pub use engine::{Engine, MAX_INPUT, OPERATOR, Overrides, QUESTION, Setup, Submission};
+pub use engine::{Checkpoint, Engine, MAX_INPUT, Moment, OPERATOR, Overrides, QUESTION, Setup, Submission};
 pub use error::Error;
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;

@@ -169,8 +169,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            session: Duration::from_secs(40 * 60),
-            iteration: Duration::from_secs(6 * 60),
+            session: Duration::from_mins(40),
+            iteration: Duration::from_mins(6),
             parallel_reads: 4,
             shown_bytes: 16 * 1024,
             context_tokens: 32_000,

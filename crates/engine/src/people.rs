@@ -288,7 +288,7 @@ fn direct_agent(snapshot: &interlock_store::Snapshot, by: &UserId, now: Timestam
             completed_at: None,
         },
     };
-    let mut agent = Agent::new(direct_plan(&record)?, record);
+    let mut agent = Agent::new(direct_plan(&record), record);
     agent.record.status = Status::InProgress;
     let numbers = snapshot.numbers.iter().find(|(id, _, _)| *id == agent.record.id);
     if let Some((_, interactions, timeline)) = numbers {

@@ -322,7 +322,7 @@ impl Player<'_> {
                 let rivals = self.at(stopped, &rivals);
                 let redeemed = self.redeem(*hold, accepted, now);
                 self.leave(rivals);
-                let outcome = redeemed_outcome(redeemed.as_ref());
+                let outcome = redeemed_outcome(redeemed.as_ref().map_err(AsRef::as_ref));
                 if let Ok(permit) = redeemed {
                     self.permits.insert(permit.id().clone(), permit);
                 }

@@ -465,7 +465,7 @@ impl Session<'_> {
             .cloned()
             .collect();
         for record in waiting {
-            let mut agent = Agent::new(direct_plan(&record)?, record);
+            let mut agent = Agent::new(direct_plan(&record), record);
             self.load(&mut agent)?;
             agent.resume(self.work, &self.snapshot, self.remembered).await?;
             let end = End::Answered {
@@ -534,15 +534,15 @@ enum Prepared {
 /// The controller of what a person calls directly, as the store names it.
 pub(crate) const DIRECT: &str = "direct";
 
-pub(crate) fn direct_plan(record: &Execution) -> Result<agent::Plan, Error> {
-    Ok(agent::Plan {
+pub(crate) fn direct_plan(record: &Execution) -> agent::Plan {
+    agent::Plan {
         name: record.agent.clone(),
         model: record.model.clone(),
         controller: crate::options::Controller::Native,
         max_iterations: 0,
         strict: true,
         offer: Arc::new(interlock_dialect::Offer::default()),
-    })
+    }
 }
 
 async fn work_on(work: &Work, agent: &mut Agent) -> Result<Ended, Error> {
@@ -640,31 +640,29 @@ fn judge(success: Success, ended: &[Ended]) -> Verdict {
         End::Answered { text, .. } => Some((ended.agent.clone(), text.clone())),
         End::Held | End::Failed(_) | End::Halted(_) => None,
     });
-    match (first, enough) {
-        (Some((agent, text)), true) => Verdict::Answered {
+    if let (Some((agent, text)), true) = (first, enough) {
+        return Verdict::Answered {
             agent,
             text,
             status: worst(ended, Status::Completed),
-        },
-        _ => {
-            let all = |status: Status| failed.iter().all(|ended| status_of(&ended.end) == status);
-            let status = if all(Status::TimedOut) {
-                Status::TimedOut
-            } else if all(Status::Cancelled) {
-                Status::Cancelled
-            } else {
-                Status::Failed
-            };
-            let error = failed
-                .iter()
-                .find_map(|ended| match &ended.end {
-                    End::Failed(why) => Some(why.clone()),
-                    End::Halted(Halt::TimedOut) => Some("The session's time ran out.".to_owned()),
-                    End::Halted(Halt::Cancelled) => Some("It was cancelled.".to_owned()),
-                    End::Answered { .. } | End::Held | End::Halted(Halt::Draining) => None,
-                })
-                .unwrap_or_else(|| "No agent answered.".to_owned());
-            Verdict::Over { status, error }
-        }
+        };
     }
+    let all = |status: Status| failed.iter().all(|ended| status_of(&ended.end) == status);
+    let status = if all(Status::TimedOut) {
+        Status::TimedOut
+    } else if all(Status::Cancelled) {
+        Status::Cancelled
+    } else {
+        Status::Failed
+    };
+    let error = failed
+        .iter()
+        .find_map(|ended| match &ended.end {
+            End::Failed(why) => Some(why.clone()),
+            End::Halted(Halt::TimedOut) => Some("The session's time ran out.".to_owned()),
+            End::Halted(Halt::Cancelled) => Some("It was cancelled.".to_owned()),
+            End::Answered { .. } | End::Held | End::Halted(Halt::Draining) => None,
+        })
+        .unwrap_or_else(|| "No agent answered.".to_owned());
+    Verdict::Over { status, error }
 }

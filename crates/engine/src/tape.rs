@@ -504,7 +504,11 @@ impl Tape {
         let redeemed = self
             .gate
             .redeem(world, &mut self.session, hold, record, Situation::at(now));
-        self.note(&ask, redeemed_outcome(redeemed.as_ref()), now);
+        self.note(
+            &ask,
+            redeemed_outcome(redeemed.as_ref().map_err(AsRef::as_ref)),
+            now,
+        );
         redeemed
     }
 
@@ -619,7 +623,7 @@ pub(crate) fn error_outcome(error: Option<&interlock_gate::SettleError>) -> Valu
     error.map_or(Value::Null, |error| json!({ "error": error.to_string() }))
 }
 
-pub(crate) fn redeemed_outcome(redeemed: Result<&Permit, &Box<Refusal>>) -> Value {
+pub(crate) fn redeemed_outcome(redeemed: Result<&Permit, &Refusal>) -> Value {
     match redeemed {
         Ok(permit) => json!(Said::Allowed {
             permit: permit.id().clone(),

@@ -112,7 +112,7 @@ impl Work {
     }
 
     async fn send(&self, batch: Batch) -> Result<(), StoreError> {
-        let kept = self.engine.setup.store.append(batch).await?;
+        let kept = self.engine.append(batch).await?;
         for event in kept.events {
             self.engine.live.tell(|| Live::Event(Box::new(event)));
         }

@@ -36,7 +36,7 @@ impl Default for Queue {
             workers: 5,
             max_concurrent: None,
             heartbeat: Duration::from_secs(10),
-            orphan_after: Duration::from_secs(60),
+            orphan_after: Duration::from_mins(1),
             poll: Duration::from_secs(1),
         }
     }

@@ -1,0 +1,122 @@
+//! From a question to its answer, and everything that can come between.
+
+use interlock_protocol::{ControlLevel, EventBody, Status};
+
+use crate::fixture::{Lab, RESTART, Wish, operator};
+
+#[tokio::test]
+async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_receipt() {
+    let lab = Lab::new(Wish::script(RESTART));
+    let (session, outcome) = lab.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    let answer = outcome.answer.unwrap();
+    assert!(
+        answer.contains(
+            "What was done:\n- `touch /srv/flag` on web (host:web): succeeded, looked at afterwards"
+        ),
+        "{answer}"
+    );
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn secrets_are_masked_before_they_are_stored_or_shown_to_a_model() {
+    let lab = Lab::new(Wish::script(RESTART));
+    let (session, _) = lab
+        .ask("put the flag there, the password is password=swordfish99")
+        .await;
+    let bytes = std::fs::read(lab.folder.path.join("interlock.db")).unwrap();
+    let wal = std::fs::read(lab.folder.path.join("interlock.db-wal")).unwrap_or_default();
+    for secret in ["hunter2secret", "swordfish99"] {
+        let found = bytes
+            .windows(secret.len())
+            .chain(wal.windows(secret.len()))
+            .any(|at| at == secret.as_bytes());
+        assert!(!found, "{secret} was stored");
+    }
+    let sent = serde_json::to_string(&lab.requests(&session).await).unwrap();
+    assert!(sent.contains("[masked:"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_held_call_runs_once_after_a_human_said_yes_in_another_process() {
+    let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
+    let (session, outcome) = lab.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), Vec::<String>::new());
+    let root = lab.folder.path.clone();
+    let again = Lab::in_folder(&root, Wish::script(RESTART).level(ControlLevel::Controlled));
+    let holds = again.store.holds(interlock_store::Holds::Open).await.unwrap();
+    assert_eq!(holds.len(), 1);
+    again.engine.approve(&holds[0].id, &operator()).await.unwrap();
+    let twice = again.engine.approve(&holds[0].id, &operator()).await;
+    assert!(twice.is_err(), "a hold was approved twice");
+    let outcome = again.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(again.folder.effects(), ["touch /srv/flag"]);
+    again.prove(&session).await;
+}
+
+#[tokio::test]
+async fn a_denied_call_does_not_run_and_its_model_hears_why() {
+    let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
+    let (session, _) = lab.ask("put the flag there").await;
+    let holds = lab.store.holds(interlock_store::Holds::Open).await.unwrap();
+    lab.engine
+        .deny(&holds[0].id, &operator(), "not on a Sunday")
+        .await
+        .unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), Vec::<String>::new());
+    let sent = serde_json::to_string(&lab.requests(&session).await).unwrap();
+    assert!(sent.contains("not on a Sunday"), "{sent}");
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn at_level_read_only_a_write_is_refused() {
+    let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::ReadOnly));
+    let (session, outcome) = lab.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), Vec::<String>::new());
+    let refused: Vec<String> = lab
+        .events(&session)
+        .await
+        .into_iter()
+        .filter_map(|event| match event.body {
+            EventBody::DecisionMade {
+                decision: interlock_protocol::Decision::Refused(refusal),
+                ..
+            } => Some(refusal.rule.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(refused, ["control_level"]);
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn the_limit_of_iterations_forces_a_conclusion_without_tools() {
+    let script = r#"
+replies:
+  - calls: [{tool: infra_query, arguments: {action: list}}]
+  - calls: [{tool: infra_query, arguments: {action: search, query: a}}]
+  - text: "Nothing more is known."
+"#;
+    let lab = Lab::new(Wish::script(script));
+    let mut question = interlock_engine::Submission::question("what is there?");
+    question.overrides.max_iterations = Some(2);
+    let session = lab.engine.submit(question).await.unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    let bodies = lab.requests(&session).await;
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(
+        bodies[2]["tools"].as_array().map_or(0, Vec::len),
+        0,
+        "the last request has no tools"
+    );
+    lab.prove(&session).await;
+}

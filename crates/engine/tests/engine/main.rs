@@ -1,0 +1,5 @@
+//! The engine from a question to its answer, with a scripted model, a real store and tools that really write.
+
+mod collision;
+mod fixture;
+mod flow;
