@@ -85,7 +85,7 @@ pub(crate) fn enter(profile: Profile, protected: &Protected) -> Result<Sandbox, 
         // Closed and hidden.
         Profile::ReadOnly => {
             protected.resolve().hide();
-            protected.resolve()
+            protected.resolve().with_disks()
         }
         Profile::ReadWrite => protected.resolve().hide(),
     };

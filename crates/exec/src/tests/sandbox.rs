@@ -178,6 +178,31 @@ async fn next_to_a_protected_folder_a_write_of_the_superuser_writes_and_what_is_
 }
 
 #[tokio::test]
+async fn a_read_does_not_get_at_what_is_protected_through_the_disk() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let disk = fs::read_dir("/dev")
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.file_type().unwrap().is_block_device() && fs::File::open(entry.path()).is_ok());
+    let Some(disk) = disk.filter(|_| rustix::process::geteuid().is_root()) else {
+        eprintln!("skipped: no disk that we could read");
+        return;
+    };
+    if !enforced().await {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("cat /dev/null && head -c 1 {}", disk.path().display());
+    let output = run_protected(folder.path(), ToolKind::Read, &script).await;
+    assert_ne!(code(&output), 0);
+    assert!(
+        output.stderr.text().contains("denied"),
+        "{}",
+        output.stderr.text()
+    );
+}
+
+#[tokio::test]
 async fn a_protected_file_takes_its_neighbours_of_the_same_name_with_it() {
     if !enforced().await {
         return;
