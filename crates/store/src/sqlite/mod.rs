@@ -11,6 +11,9 @@ mod retain;
 mod trace;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;

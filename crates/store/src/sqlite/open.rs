@@ -62,8 +62,37 @@ pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(busy)?;
+    let conn = match migrate::version(&conn) {
+        // A reader keeps a little shared memory next to the file. Where nothing can be written, nobody else writes.
+        Err(Error::Denied { .. } | Error::ReadOnly { .. }) if !beside(path, "-wal").exists() => {
+            Connection::open_with_flags(unchanging(path)?, flags | OpenFlags::SQLITE_OPEN_URI)?
+        }
+        Err(error) => return Err(error),
+        Ok(_) => conn,
+    };
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(conn)
+}
+
+/// The address of a file that does not change while it is read.
+fn unchanging(path: &Path) -> Result<String, Error> {
+    use std::fmt::Write as _;
+    let path = std::path::absolute(path).map_err(|error| Error::Denied {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                address.push(char::from(*byte));
+            }
+            // Writing into a String cannot fail.
+            _ => drop(write!(address, "%{byte:02X}")),
+        }
+    }
+    address.push_str("?immutable=1");
+    Ok(address)
 }
 
 /// Looks at a file that nobody here writes to.
@@ -95,7 +124,7 @@ pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Error> {
 /// The folder exists and is its owner's; so is the file.
 fn prepare_place(path: &Path) -> Result<(), Error> {
     let denied = |error: &std::io::Error| match error.kind() {
-        ErrorKind::ReadOnlyFilesystem => Error::ReadOnly {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => Error::ReadOnly {
             path: path.to_owned(),
         },
         ErrorKind::StorageFull => Error::Full {
@@ -113,15 +142,10 @@ fn prepare_place(path: &Path) -> Result<(), Error> {
             });
         }
         Ok(_) => {
-            return match OpenOptions::new().append(true).open(path) {
-                Ok(_) => Ok(()),
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(Error::ReadOnly {
-                    path: path.to_owned(),
-                }),
-                Err(error) => Err(denied(&error)),
-            };
+            let open = OpenOptions::new().append(true).open(path);
+            return open.map(drop).map_err(|error| denied(&error));
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
         Err(error) => return Err(denied(&error)),
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -135,15 +159,12 @@ fn prepare_place(path: &Path) -> Result<(), Error> {
             })?;
     }
     // Not truncated: another process may have made it in between.
-    match OpenOptions::new()
+    let made = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
-        .open(path)
-    {
-        Ok(_) => Ok(()),
-        Err(error) => Err(denied(&error)),
-    }
+        .open(path);
+    made.map(drop).map_err(|error| denied(&error))
 }
 
 fn check_ours(conn: &Connection, path: &Path) -> Result<(), Error> {

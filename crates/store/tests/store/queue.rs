@@ -225,9 +225,9 @@ async fn a_session_can_be_stopped_wherever_it_stands() {
         (session_id(3), Status::Cancelling)
     );
 
-    let wrote = claimed(&store, 4).await;
-    let write = Record::Started(call(4, 4, ToolKind::Write, 4));
-    store.append(batch(&wrote, vec![write])).await.unwrap();
+    let writing = claimed(&store, 4).await;
+    let begun = Record::Started(call(4, 4, ToolKind::Write, 4));
+    store.append(batch(&writing, vec![begun])).await.unwrap();
     store.take_over(at(1_000), Duration::from_secs(1)).await.unwrap();
     assert_eq!(stands(&store, 4).await, Status::Pending);
     assert_eq!(
@@ -320,7 +320,7 @@ async fn a_worker_that_waits_is_woken_from_here_and_from_elsewhere() {
     let options = Options::file(folder.path().join("a.db"));
     let here = Store::open(&options).unwrap();
     let elsewhere = Store::open(&options).unwrap();
-    let long = Duration::from_secs(60);
+    let long = Duration::from_mins(1);
     let mut work = here.work();
 
     here.submit(new_session(1), &ROOM).await.unwrap();

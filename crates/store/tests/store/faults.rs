@@ -1,0 +1,226 @@
+//! What can be wrong with a file, and what people are told. Whatever it is, the file stays as it is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use interlock_protocol::Status;
+use interlock_store::{Error, Options, Place, Record, Store};
+use rusqlite::Connection;
+
+use crate::support::*;
+
+/// A store with a session in it, closed.
+async fn made(path: &Path) {
+    let store = Store::open(&Options::file(path)).unwrap();
+    let claim = claimed(&store, 1).await;
+    let records = (1..200).map(|number| Record::Message(message(1, number, &"x".repeat(500))));
+    store.append(batch(&claim, records.collect())).await.unwrap();
+    store.close().await;
+}
+
+/// What a case's error must be, given its path.
+type Expected = fn(PathBuf, Error) -> bool;
+
+fn change(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_says_why_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(
+        at("notes.txt"),
+        "not a database at all, but long enough to have a header ".repeat(20),
+    )
+    .unwrap();
+    change(
+        &at("foreign.db"),
+        "CREATE TABLE theirs (a); PRAGMA application_id = 7;",
+    );
+    change(&at("nameless.db"), "CREATE TABLE theirs (a);");
+    made(&at("newer.db")).await;
+    change(&at("newer.db"), "PRAGMA user_version = 99;");
+    made(&at("changed.db")).await;
+    change(&at("changed.db"), "UPDATE migrations SET hash = x'00';");
+    made(&at("damaged.db")).await;
+    let mut bytes = fs::read(at("damaged.db")).unwrap();
+    bytes[4_096 * 5..4_096 * 9].fill(0xa5);
+    fs::write(at("damaged.db"), bytes).unwrap();
+    made(&at("cut.db")).await;
+    let bytes = fs::read(at("cut.db")).unwrap();
+    fs::write(at("cut.db"), &bytes[..bytes.len() / 2]).unwrap();
+
+    let cases: [(&str, Expected); 8] = [
+        ("notes.txt", |path, error| error == Error::NotADatabase { path }),
+        ("foreign.db", |path, error| error == Error::Foreign { path }),
+        ("nameless.db", |path, error| error == Error::Foreign { path }),
+        ("newer.db", |_, error| {
+            error == Error::NewerSchema { found: 99, known: 1 }
+        }),
+        ("changed.db", |_, error| {
+            matches!(error, Error::ChangedMigration { number: 1, .. })
+        }),
+        (
+            "damaged.db",
+            |here, error| matches!(error, Error::Corrupt { path, .. } if path == here),
+        ),
+        (
+            "cut.db",
+            |here, error| matches!(error, Error::Corrupt { path, .. } if path == here),
+        ),
+        ("notes.txt/a.db", |_, error| matches!(error, Error::Folder { .. })),
+    ];
+    for (name, expected) in cases {
+        let path = at(name);
+        let before = fs::read(&path).ok();
+        let error = Store::open(&Options::file(&path)).unwrap_err();
+        assert!(expected(path.clone(), error.clone()), "{name}: {error:?}");
+        assert_eq!(fs::read(&path).ok(), before, "{name} was changed");
+    }
+    let error = Store::open(&Options::file(folder.path())).unwrap_err();
+    assert_eq!(
+        error,
+        Error::IsDirectory {
+            path: folder.path().to_owned()
+        }
+    );
+    let missing = Options::file(at("missing.db")).read_only();
+    let error = Store::open(&missing).unwrap_err();
+    assert_eq!(
+        error,
+        Error::Missing {
+            path: at("missing.db")
+        }
+    );
+    assert!(!at("missing.db").exists(), "looking makes nothing");
+    // Nothing can be made there, whoever asks.
+    let error = Store::open(&Options::file("/sys/interlock.db")).unwrap_err();
+    assert!(matches!(error, Error::ReadOnly { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_new_store_is_its_owners_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/interlock/a.db");
+    let store = Store::open(&Options::file(&path)).unwrap();
+    store.submit(new_session(1), &ROOM).await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(&folder.path().join("state/interlock/a.db-wal")), 0o600);
+    drop(store);
+    assert!(
+        !folder.path().join("state/interlock/a.db-wal").exists(),
+        "all of it is in the file"
+    );
+}
+
+#[tokio::test]
+async fn a_locked_database_says_so_and_work_goes_on_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let options = Options::file(&path).with_busy_timeout(Duration::from_millis(50));
+    let store = Store::open(&options).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(
+        store.submit(new_session(1), &ROOM).await,
+        Err(Error::Locked { path: path.clone() })
+    );
+    assert!(store.session(&session_id(1)).await.is_err(), "others still read");
+    other.execute_batch("COMMIT").unwrap();
+    store.submit(new_session(1), &ROOM).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_the_one_that_was_sent_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let store = Store::open(&Options::file(&path)).unwrap();
+    let claim = claimed(&store, 1).await;
+    let records = vec![
+        Record::Run(run(1)),
+        Record::Interaction(interaction(1, 1, b"", b"abcdef")),
+        Record::Interaction(interaction(1, 2, b"abcdef", b"abcdxy")),
+    ];
+    store.append(batch(&claim, records)).await.unwrap();
+    assert_eq!(store.interactions(&run_id(1)).await.unwrap()[1].body, b"abcdxy");
+    change(&path, "UPDATE interactions SET body = x'00' WHERE number = 2");
+    let error = store.interactions(&run_id(1)).await.unwrap_err();
+    assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so_and_what_waited_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options::file(folder.path().join("a.db"));
+    let store = Store::open(&options).unwrap();
+    let waiting: Vec<_> = (0..200)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { store.submit(new_session(number), &ROOM).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    store.close().await;
+    let mut kept = 0;
+    for submitted in waiting {
+        match submitted.await.unwrap() {
+            Ok(_) => kept += 1,
+            Err(error) => assert_eq!(error, Error::Closed),
+        }
+    }
+    assert_eq!(store.session(&session_id(1)).await, Err(Error::Closed));
+    store.close().await;
+    let store = Store::open(&options).unwrap();
+    let all = interlock_store::Filter {
+        statuses: vec![Status::Pending],
+        limit: 1_000,
+        ..interlock_store::Filter::default()
+    };
+    assert_eq!(
+        store.sessions(&all).await.unwrap().len(),
+        kept,
+        "all that was answered, no more"
+    );
+}
+
+#[test]
+fn an_address_is_read_as_people_write_it() {
+    let file = |path: &str| Ok(Options::file(path));
+    let cases: [(&str, Result<Options, Error>); 8] = [
+        ("sqlite:/var/lib/a.db", file("/var/lib/a.db")),
+        ("sqlite:a.db", file("a.db")),
+        ("sqlite:///var/a.db", file("/var/a.db")),
+        ("sqlite::memory:", Ok(Options::memory())),
+        ("postgres://u:p@host/db", Err(Error::NotAvailable)),
+        (
+            "sqlite:",
+            Err(Error::Address {
+                text: "sqlite:".to_owned(),
+            }),
+        ),
+        (
+            "/var/lib/a.db",
+            Err(Error::Address {
+                text: "/var/lib/a.db".to_owned(),
+            }),
+        ),
+        (
+            "mysql://u:secret@host/db",
+            Err(Error::Address {
+                text: "…@host/db".to_owned(),
+            }),
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(text.parse::<Options>(), expected, "{text}");
+        let read = serde_json::from_value::<Options>(serde_json::json!(text));
+        assert_eq!(read.is_ok(), expected.is_ok(), "{text}");
+    }
+    assert_eq!(Options::memory().place, Place::Memory);
+    assert_eq!(String::from(Options::file("/a.db")), "sqlite:/a.db");
+}
