@@ -139,6 +139,10 @@ pub enum Error {
         reason: String,
     },
 
+    /// What was to be kept points at what is not there, or breaks another rule of the tables.
+    #[error("what was to be kept does not fit what is there: {0}")]
+    Inconsistent(String),
+
     /// Another worker has the session now.
     #[error("the claim on `{session}` is over: another worker has it, or it ended")]
     ClaimLost {

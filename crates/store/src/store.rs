@@ -66,7 +66,7 @@ impl Store {
             .await
     }
 
-    /// Keeps a batch: all of it or nothing.
+    /// Keeps a batch: all of it or nothing. Whoever stops waiting for the answer does not know which.
     ///
     /// A status other than `in_progress` and `cancelling` ends the claim. A decided hold in a batch without a
     /// claim puts a held session back into the queue; the event that says so comes last in [`Kept`].
@@ -165,6 +165,20 @@ impl Store {
         let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
         self.backend
             .write(false, move |conn| write::claim(conn, &session, &worker, now))
+            .await
+    }
+
+    /// As [`Store::claim`], and also a session that has ended: for what a person does in it by hand. Says where it
+    /// stood.
+    pub async fn reopen(
+        &self,
+        session: &SessionId,
+        worker: &WorkerId,
+        now: Timestamp,
+    ) -> Result<(Claim, Status), Error> {
+        let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
+        self.backend
+            .write(false, move |conn| write::reopen(conn, &session, &worker, now))
             .await
     }
 

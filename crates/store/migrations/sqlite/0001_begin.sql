@@ -30,7 +30,8 @@ CREATE TABLE sessions (
 
 CREATE UNIQUE INDEX sessions_idempotency ON sessions (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX sessions_open ON sessions (status, priority DESC, key) WHERE completed_at IS NULL;
-CREATE INDEX sessions_ended ON sessions (completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX sessions_ended ON sessions (completed_at) WHERE completed_at IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX sessions_deleted ON sessions (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- Apart from `sessions`, whose rows change with every batch: a long input need not be written again each time.
 CREATE TABLE session_texts (

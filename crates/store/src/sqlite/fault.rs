@@ -32,6 +32,7 @@ impl From<rusqlite::Error> for Error {
             | ErrorCode::CannotOpen
             | ErrorCode::AuthorizationForStatementDenied => Self::Denied { path, reason },
             ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed => Self::Io { path, reason },
+            ErrorCode::ConstraintViolation => Self::Inconsistent(reason),
             _ => Self::Database(reason),
         }
     }

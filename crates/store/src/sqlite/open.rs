@@ -15,7 +15,7 @@ use crate::Error;
 /// Files up to this size are checked whenever they are opened.
 const CHECK_ALWAYS: u64 = 4 << 20;
 /// Files up to this size are checked when the last process that wrote to them did not close them.
-const CHECK_UNCLEAN: u64 = 256 << 20;
+const CHECK_UNCLEAN: u64 = 64 << 20;
 /// After how many pages what was logged goes into the file itself.
 const CHECKPOINT_PAGES: u32 = 4_000;
 const STATEMENTS: usize = 64;

@@ -186,6 +186,38 @@ pub(crate) fn claim(
     }
 }
 
+/// As [`claim`], and also what has ended. Says where it stood.
+pub(crate) fn reopen(
+    conn: &Connection,
+    session: &SessionId,
+    worker: &WorkerId,
+    now: i64,
+) -> Result<(Claim, Status), Error> {
+    let key = key_of(conn, session)?;
+    let stood = status_of(conn, key)?;
+    if is_terminal(stood) {
+        begin_again(conn, key)?;
+    }
+    match stood {
+        Status::InProgress | Status::Cancelling => Err(Error::WrongStatus {
+            session: session.clone(),
+            status: stood,
+            wanted: "claimed",
+        }),
+        _ => Ok((take(conn, key, worker, now)?, stood)),
+    }
+}
+
+/// What stopped or hid a session that has ended does not stop it again.
+fn begin_again(conn: &Connection, key: i64) -> Result<(), Error> {
+    conn.prepare_cached(
+        "UPDATE sessions SET cancel_requested = 0, cancel_by = NULL, deleted_at = NULL, completed_at = NULL \
+         WHERE key = ?",
+    )?
+    .execute([key])?;
+    Ok(())
+}
+
 fn take(conn: &Connection, key: i64, worker: &WorkerId, now: i64) -> Result<Claim, Error> {
     // Alive from the first moment: a claim must not be taken over before its first heartbeat.
     heartbeat(conn, worker, now)?;
@@ -288,10 +320,7 @@ pub(crate) fn submit_input(
     check_room(conn, limits)?;
     conn.prepare_cached("UPDATE session_texts SET input = ?1, error = NULL WHERE session = ?2")?
         .execute(params![input, key])?;
-    conn.prepare_cached(
-        "UPDATE sessions SET cancel_requested = 0, cancel_by = NULL, deleted_at = NULL WHERE key = ?",
-    )?
-    .execute([key])?;
+    begin_again(conn, key)?;
     put_back(conn, key, now).map(drop)
 }
 

@@ -150,6 +150,11 @@ async fn what_was_done_cannot_be_done_again() {
             },
         ),
         (
+            "a token for no hold",
+            vec![Record::Token(token(&hold(1, 9), 9).1)],
+            Error::Inconsistent("FOREIGN KEY constraint failed".to_owned()),
+        ),
+        (
             "another session's receipt",
             vec![finished(&call(2, 9, ToolKind::Read, 5))],
             Error::Unstorable {

@@ -306,6 +306,15 @@ async fn only_what_waits_can_be_claimed_or_put_back() {
     assert_eq!(stands(&store, 1).await, Status::Pending);
     let claim = store.claim(&session_id(1), &worker(2), at(3)).await.unwrap();
     store.release(&claim, Status::Failed, at(4)).await.unwrap();
+    let again = store.claim(&session_id(1), &worker(2), at(5)).await;
+    assert!(
+        matches!(again, Err(Error::WrongStatus { .. })),
+        "what has ended is not done again by accident"
+    );
+    let (claim, stood) = store.reopen(&session_id(1), &worker(2), at(5)).await.unwrap();
+    assert_eq!(stood, Status::Failed);
+    assert!(store.reopen(&session_id(1), &worker(3), at(5)).await.is_err());
+    store.append(batch(&claim, vec![status(stood)])).await.unwrap();
     let ended = store.resubmit(&session_id(1), at(5)).await;
     assert!(matches!(ended, Err(Error::WrongStatus { .. })));
     assert!(matches!(
