@@ -5,6 +5,7 @@ use crate::failure::{Fault, Kind};
 use crate::{Chunk, Finish, Flow, Sink, Thought, Usage};
 use interlock_dialect::{CallDelta, NativeArguments, NativeCall, Reply};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The most tool calls of one reply that are kept; far more than any dialect looks at.
 const MAX_CALLS: usize = 1024;
@@ -43,7 +44,8 @@ pub(crate) struct Collector<'s> {
     collected: Collected,
     drafts: Vec<Draft>,
     /// Which call an index means at present.
-    by_index: Vec<(u32, usize)>,
+    by_index: BTreeMap<u32, usize>,
+    by_id: BTreeMap<String, usize>,
     latest: Option<usize>,
     text_watch: Watch,
     thinking_watch: Watch,
@@ -58,7 +60,8 @@ impl<'s> Collector<'s> {
             sink,
             collected: Collected::default(),
             drafts: Vec::new(),
-            by_index: Vec::new(),
+            by_index: BTreeMap::new(),
+            by_id: BTreeMap::new(),
             latest: None,
             text_watch: Watch::default(),
             thinking_watch: Watch::default(),
@@ -172,9 +175,12 @@ impl<'s> Collector<'s> {
         };
         self.latest = Some(at);
         if let Some(index) = delta.index {
-            match self.by_index.iter_mut().find(|(known, _)| *known == index) {
-                Some((_, place)) => *place = at,
-                None => self.by_index.push((index, at)),
+            self.by_index.insert(index, at);
+        }
+        if let Some(id) = id {
+            match self.by_id.get_mut(id) {
+                Some(place) => *place = at,
+                None => drop(self.by_id.insert(id.to_owned(), at)),
             }
         }
         let draft = &mut self.drafts[at];
@@ -207,20 +213,15 @@ impl<'s> Collector<'s> {
 
     /// The call that a piece belongs to.
     fn find(&self, index: Option<u32>, id: Option<&str>) -> Option<usize> {
-        let with_id = |id: &str| {
-            self.drafts
-                .iter()
-                .rposition(|draft| !draft.whole && draft.call.id.as_deref() == Some(id))
-        };
         match (index, id) {
             (Some(index), id) => {
-                let &(_, at) = self.by_index.iter().find(|(known, _)| *known == index)?;
+                let at = *self.by_index.get(&index)?;
                 match (self.drafts[at].call.id.as_deref(), id) {
-                    (Some(known), Some(id)) if known != id => with_id(id),
+                    (Some(known), Some(id)) if known != id => self.by_id.get(id).copied(),
                     _ => Some(at),
                 }
             }
-            (None, Some(id)) => with_id(id),
+            (None, Some(id)) => self.by_id.get(id).copied(),
             (None, None) => self.latest.filter(|&at| !self.drafts[at].whole),
         }
     }

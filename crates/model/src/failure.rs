@@ -181,7 +181,7 @@ pub struct Record {
 
 impl Failure {
     /// A model that cannot be used as it is configured.
-    pub(crate) fn of_error(error: &crate::Error, name: &str) -> Self {
+    pub(crate) fn of_error(error: &crate::Error, model: ModelInfo) -> Self {
         Self {
             kind: match error {
                 crate::Error::KeyMissing { .. } | crate::Error::KeyInvalid { .. } => Kind::Credentials,
@@ -190,11 +190,7 @@ impl Failure {
             message: error.to_string(),
             visible: false,
             record: Box::new(Record {
-                model: ModelInfo {
-                    name: name.to_owned(),
-                    provider: crate::Provider::Scripted,
-                    model: String::new(),
-                },
+                model,
                 attempts: Vec::new(),
                 body: Bytes::new(),
                 raw: Bytes::new(),

@@ -73,7 +73,14 @@ fn connect(name: &str, kind: &Kind) -> Result<reqwest::Client, Error> {
     } else if let Some(path) = &kind.ca_file {
         builder = builder.tls_certs_merge(certificates(name, path)?);
     }
-    builder.build().map_err(|error| transport(deepest(&error)))
+    builder.build().map_err(|error| match &kind.ca_file {
+        Some(path) => Error::CaFile {
+            name: name.to_owned(),
+            path: path.clone(),
+            reason: deepest(&error),
+        },
+        None => transport(deepest(&error)),
+    })
 }
 
 fn certificates(name: &str, path: &Path) -> Result<Vec<reqwest::Certificate>, Error> {
@@ -190,6 +197,13 @@ impl Endpoint {
             tls: url.scheme() == "https",
             loopback: is_loopback(&url),
         };
+        if let (Some(path), false) = (&options.ca_file, kind.tls) {
+            return Err(Error::CaFile {
+                name: name.to_owned(),
+                path: path.clone(),
+                reason: "it is of no use: the address does not begin with https://".to_owned(),
+            });
+        }
         let http = transport.client(name, kind)?;
         Ok(Self {
             http,

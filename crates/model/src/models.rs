@@ -116,6 +116,7 @@ impl Models {
             }
         }
         Ok(Route {
+            first: client.info().clone(),
             names,
             at: 0,
             strikes: 0,
@@ -154,7 +155,7 @@ impl Models {
             let client = match self.get(route.current()) {
                 Ok(client) => client,
                 Err(error) => {
-                    let result = Err(Failure::of_error(&error, route.current()));
+                    let result = Err(Failure::of_error(&error, route.info()));
                     return Outcome { result, switched };
                 }
             };
@@ -241,6 +242,7 @@ const fn strikes(kind: Kind) -> u32 {
 /// Which model an execution is at. It never goes back.
 #[derive(Debug, Clone)]
 pub struct Route {
+    first: ModelInfo,
     names: Vec<String>,
     at: usize,
     strikes: u32,
@@ -257,6 +259,14 @@ impl Route {
     /// The name of the model that it began with.
     pub fn first(&self) -> &str {
         &self.names[0]
+    }
+
+    /// Who is asked next, as far as can be said when it cannot be used.
+    fn info(&self) -> ModelInfo {
+        ModelInfo {
+            name: self.current().to_owned(),
+            ..self.first.clone()
+        }
     }
 
     /// How many times in a row the current model has failed.

@@ -68,7 +68,7 @@ impl Said {
                 () if has("rate_limit") || has("RESOURCE_EXHAUSTED") => 429,
                 () if has("authentication") || has("UNAUTHENTICATED") => 401,
                 () if has("permission") || has("PERMISSION_DENIED") => 403,
-                () if has("not_found") || has("NOT_FOUND") => 404,
+                () if has("not_found") || has("NOT_FOUND") || self.message.contains("not found") => 404,
                 () if has("invalid_request") || has("INVALID_ARGUMENT") => 400,
                 () if has("api_error") || has("server_error") || has("INTERNAL") || has("UNAVAILABLE") => 500,
                 () => return None,

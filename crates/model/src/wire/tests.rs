@@ -304,7 +304,7 @@ fn what_went_wrong_is_told() {
         (
             Wire::Ollama,
             "{\"error\":\"model not found\"}\n".to_owned(),
-            Kind::Overloaded,
+            Kind::InvalidRequest,
         ),
         (
             Wire::Ollama,
