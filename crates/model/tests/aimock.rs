@@ -2,6 +2,12 @@
 //!
 //! It is installed once, into the user's cache. Where that cannot be done the test says SKIPPED, except under `CI`.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use interlock_dialect::{CallIds, Dialect, Limits, NativeArguments, Offer};

@@ -1,5 +1,11 @@
 //! What a call costs us in processor time. `cargo test --release -p interlock-model --test cpu -- --ignored --nocapture`
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use std::io::{Read, Write};
@@ -21,7 +27,7 @@ fn instant_server() -> String {
             let mut stream = stream;
             let answer = answer.clone();
             std::thread::spawn(move || {
-                let mut request = [0; 65536];
+                let mut request = vec![0; 65536];
                 // A small request comes in one piece.
                 while stream.read(&mut request).is_ok_and(|read| read > 0) {
                     let _ = stream.write_all(answer.as_bytes());

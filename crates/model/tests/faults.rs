@@ -1,5 +1,11 @@
 //! What a provider and a network can do to a call.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use interlock_model::{Chunk, Client, Finish, Flow, Kind, Limits, Models, Options, Provider, Secrets, Span};

@@ -1,5 +1,11 @@
 //! Scripts: what their README says, and what goes wrong in them.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use interlock_dialect::{NativeArguments, Offer, WireTool};

@@ -1,5 +1,11 @@
 //! TLS: a provider behind a certificate authority of its own.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up has failed"
+)]
+
 mod support;
 
 use interlock_model::{Kind, Options};

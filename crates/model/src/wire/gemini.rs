@@ -423,6 +423,8 @@ fn read_part(part: ReceivedPart<'_>, out: &mut Collector<'_>) -> Result<(), Faul
 fn finish(reason: &str) -> Finish {
     match reason {
         "STOP" => Finish::Stop,
+        // Google itself says STOP there; servers that imitate it say this.
+        "FUNCTION_CALL" => Finish::ToolCalls,
         "MAX_TOKENS" => Finish::Length,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
             Finish::ContentFilter

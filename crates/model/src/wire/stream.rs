@@ -156,8 +156,7 @@ impl<'s> Stream<'s> {
             }
             Framing::Whole => {
                 let body = std::mem::take(&mut self.whole);
-                let complete = serde_json::from_slice::<serde::de::IgnoredAny>(&body);
-                if complete.is_err_and(|error| error.is_eof()) {
+                if is_cut(&body) {
                     return Err(broken_off());
                 }
                 self.decoder.whole(&body, &mut self.out)?;
@@ -172,8 +171,13 @@ impl<'s> Stream<'s> {
                     before.or_else(|| self.events.line(b"").map(<[u8]>::to_vec))
                 };
                 if let Some(data) = last {
+                    let finished = self.out.has_finish();
+                    if is_cut(&data) && !finished {
+                        return Err(broken_off());
+                    }
                     match self.decoder.event(&data, &mut self.out) {
-                        Err(fault) if fault.kind == Kind::Malformed => return Err(broken_off()),
+                        // The model was done: half of what ends the stream is enough.
+                        Err(fault) if finished && fault.kind == Kind::Malformed => {}
                         other => other?,
                     }
                     self.any_event = true;
@@ -196,6 +200,11 @@ impl<'s> Stream<'s> {
         let raw = scrubber.bytes(&raw).map_or(raw, Bytes::from);
         (self.out.into_collected(), raw, total)
     }
+}
+
+/// Whether this is JSON that goes on.
+fn is_cut(json: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(json).is_err_and(|error| error.is_eof())
 }
 
 /// What was received, as it was, up to a limit.

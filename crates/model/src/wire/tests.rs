@@ -224,6 +224,8 @@ fn what_the_wires_do_besides_is_tolerated() {
         format!("data: {hi}\r\n\r\ndata: {end}\r\n\r\ndata: [DONE]\r\n\r\n"),
         format!("data:{hi}\n\ndata:{end}\n\n"),
         format!("data: {hi}\n\ndata: {end}"),
+        format!("data: {hi}\n\ndata: {end}\n\ndata: [DO"),
+        format!("data: {hi}\n\ndata: {end}\n\ndata: {{\"usage\":{{"),
         format!("\u{feff}data: {hi}\n\ndata: {end}\n\ndata: [DONE]"),
         format!("event: message\nid: 7\ndata: {hi}\n\ndata: {end}\n\ndata: [DONE]\n\ndata: not json\n\n"),
         format!(
@@ -506,8 +508,11 @@ fn gemini_offers_its_own_tools_only_where_there_are_no_others() {
     );
 }
 
+/// Index, id, name and arguments of a piece of a call.
+type Piece = (Option<u32>, Option<String>, Option<String>, String);
+
 /// Deltas as servers really send them, and as none should.
-fn deltas() -> impl Strategy<Value = Vec<(Option<u32>, Option<String>, Option<String>, String)>> {
+fn deltas() -> impl Strategy<Value = Vec<Piece>> {
     let id = prop::option::of("[ab]?");
     let name = prop::option::of("[xy]{0,2}");
     prop::collection::vec((prop::option::of(0_u32..3), id, name, "[{}\"1ü]{0,3}"), 0..10)
