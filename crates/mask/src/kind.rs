@@ -11,6 +11,7 @@ macro_rules! kinds {
         ///
         /// Where two finders see the same secret, the kind that comes first here names it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(rename = "MaskKind")]
         pub enum Kind {
             $($(#[doc = $doc])+ #[serde(rename = $word)] $variant,)+
         }

@@ -10,6 +10,7 @@ use crate::Kind;
 /// Changes to what is masked. The default masks every built-in kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Mask")]
 pub struct Options {
     /// Kinds that are left as they are.
     pub off: BTreeSet<Kind>,
@@ -20,6 +21,7 @@ pub struct Options {
 /// A pattern of an operator's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "CustomMask")]
 pub struct Custom {
     /// What the secret is called in `[masked:NAME]`: letters, digits, `_` and `-`, at most 40.
     pub name: String,
