@@ -674,3 +674,25 @@ fn settings_that_make_no_sense_are_refused() {
     let error = Models::new(BTreeMap::from([("main".to_owned(), looped)])).expect_err("no such fallback");
     insta::assert_snapshot!(error, @"model `main`: `fallback` names `nobody`, which is no model; there are: main");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_run_side_by_side() {
+    let server = Server::start(vec![good("Hi")]).await;
+    let models = Models::new(BTreeMap::from([("main".to_owned(), options(&server.url))])).expect("models");
+    let calls: Vec<_> = (0..64)
+        .map(|_| {
+            let models = models.clone();
+            tokio::spawn(async move {
+                let mut route = models.route("main").expect("a route");
+                let outcome = models
+                    .generate(&mut route, &question(), &CancellationToken::new(), &mut ignore)
+                    .await;
+                outcome.result.expect("a reply").reply.text
+            })
+        })
+        .collect();
+    for call in calls {
+        assert_eq!(call.await.expect("a task"), "Hi");
+    }
+    assert_eq!(server.requests().len(), 64);
+}
