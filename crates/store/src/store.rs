@@ -202,9 +202,7 @@ impl Store {
 
     /// What workers left that were not heard of for so long goes back to the queue; their claims end.
     pub async fn take_over(&self, now: Timestamp, stale_after: Duration) -> Result<Vec<SessionId>, Error> {
-        let stale = SignedDuration::try_from(stale_after).unwrap_or(SignedDuration::MAX);
-        let stale = now.checked_sub(stale).unwrap_or(Timestamp::UNIX_EPOCH);
-        let (now, stale) = (nanoseconds(now)?, nanoseconds(stale)?);
+        let (now, stale) = (nanoseconds(now)?, before(now, stale_after)?);
         let taken = self
             .backend
             .write(true, move |conn| write::take_over(conn, now, stale))
@@ -213,6 +211,29 @@ impl Store {
             self.wake();
         }
         Ok(taken)
+    }
+
+    /// What this worker has, is not running, and has not touched for so long goes back to the queue. For work that
+    /// broke off because the storage failed: its worker lives, so nobody would take it over.
+    pub async fn put_back_idle(
+        &self,
+        worker: &WorkerId,
+        running: &[SessionId],
+        now: Timestamp,
+        idle: Duration,
+    ) -> Result<Vec<SessionId>, Error> {
+        let (now, since) = (nanoseconds(now)?, before(now, idle)?);
+        let (worker, running) = (worker.clone(), running.to_vec());
+        let back = self
+            .backend
+            .write(true, move |conn| {
+                write::put_back_idle(conn, &worker, &running, now, since)
+            })
+            .await?;
+        if !back.is_empty() {
+            self.wake();
+        }
+        Ok(back)
     }
 
     /// Asks for a session to be stopped, wherever it stands.
@@ -303,6 +324,12 @@ impl Store {
     fn wake(&self) {
         self.work.send_modify(|count| *count = count.wrapping_add(1));
     }
+}
+
+/// So long before a moment.
+fn before(now: Timestamp, long: Duration) -> Result<i64, Error> {
+    let long = SignedDuration::try_from(long).unwrap_or(SignedDuration::MAX);
+    nanoseconds(now.checked_sub(long).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 /// Says when to look at the queue again.

@@ -128,7 +128,7 @@ CREATE TABLE calls (
     session   INTEGER NOT NULL REFERENCES sessions (key),
     permit    TEXT    NOT NULL,
     run       TEXT    NOT NULL,
-    hold      TEXT    REFERENCES holds (id),
+    hold      TEXT,
     -- Nothing ran after all. The row stays: neither its permit nor its hold starts anything again.
     abandoned INTEGER NOT NULL DEFAULT 0,
     body      TEXT    NOT NULL,
@@ -176,7 +176,7 @@ CREATE INDEX holds_pending ON holds (expires_at) WHERE status = 'pending';
 
 CREATE TABLE tokens (
     hash       BLOB    PRIMARY KEY,
-    session    INTEGER NOT NULL REFERENCES sessions (key),
+    session    INTEGER NOT NULL,
     hold       TEXT    NOT NULL REFERENCES holds (id),
     plan_hash  BLOB    NOT NULL,
     approver   TEXT    NOT NULL,

@@ -32,8 +32,8 @@ pub(crate) use rusqlite::Connection as Handle;
 /// The functions that run inside a transaction of the writing thread.
 pub(crate) mod write {
     pub(crate) use super::queue::{
-        claim, claim_next, heartbeat, release, reopen, request_cancel, resubmit, submit, submit_input,
-        take_over,
+        claim, claim_next, heartbeat, put_back_idle, release, reopen, request_cancel, resubmit, submit,
+        submit_input, take_over,
     };
     pub(crate) use super::retain::{
         purge_some, purgeable, restore, set_setting, soft_delete, soft_delete_some,

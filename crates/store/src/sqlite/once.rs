@@ -17,6 +17,14 @@ pub(super) fn start(
     hold: Option<&HoldId>,
     body: &str,
 ) -> Result<(), Error> {
+    if let Some(hold) = hold {
+        let known: bool = conn
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM holds WHERE id = ? AND session = ?)")?
+            .query_row(params![hold.as_str(), session], |row| row.get(0))?;
+        if !known {
+            return Err(Error::not_found("hold", hold));
+        }
+    }
     conn.prepare_cached("INSERT INTO calls (session, permit, run, hold, body) VALUES (?, ?, ?, ?, ?)")?
         .execute(params![
             session,

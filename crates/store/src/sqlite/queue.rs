@@ -326,7 +326,7 @@ pub(crate) fn submit_input(
 
 /// What a dead worker left goes back to the queue, and its claim can write no more.
 pub(crate) fn take_over(conn: &Connection, now: i64, stale_before: i64) -> Result<Vec<SessionId>, Error> {
-    let mut left: Vec<(i64, String)> = conn
+    let left: Vec<(i64, String)> = conn
         .prepare_cached(
             "SELECT s.key, s.id FROM sessions s INDEXED BY sessions_open LEFT JOIN workers w ON w.id = s.worker \
              WHERE s.completed_at IS NULL AND s.status IN ('in_progress', 'cancelling') \
@@ -334,6 +334,39 @@ pub(crate) fn take_over(conn: &Connection, now: i64, stale_before: i64) -> Resul
         )?
         .query_map([stale_before], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
+    let taken = fence_off(conn, left, now)?;
+    conn.prepare_cached(
+        "DELETE FROM workers WHERE heartbeat_at < ? AND id NOT IN (SELECT worker FROM sessions \
+         INDEXED BY sessions_open WHERE completed_at IS NULL AND worker IS NOT NULL)",
+    )?
+    .execute([stale_before.saturating_sub(FORGET_WORKERS_AFTER)])?;
+    Ok(taken)
+}
+
+/// What a worker has and does not work on, though it lives, goes back to the queue: work on it broke off where not
+/// even that could be kept.
+pub(crate) fn put_back_idle(
+    conn: &Connection,
+    worker: &WorkerId,
+    running: &[SessionId],
+    now: i64,
+    idle_since: i64,
+) -> Result<Vec<SessionId>, Error> {
+    let mut left: Vec<(i64, String)> = conn
+        .prepare_cached(
+            "SELECT key, id FROM sessions INDEXED BY sessions_open WHERE completed_at IS NULL \
+             AND status IN ('in_progress', 'cancelling') AND worker = ? AND last_interaction_at < ?",
+        )?
+        .query_map(params![worker.as_str(), idle_since], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    left.retain(|(_, id)| !running.iter().any(|session| session.as_str() == id));
+    fence_off(conn, left, now)
+}
+
+/// Back to the queue with a new number, so that whoever had them can write no more.
+fn fence_off(conn: &Connection, mut left: Vec<(i64, String)>, now: i64) -> Result<Vec<SessionId>, Error> {
     left.sort_unstable();
     let mut taken = Vec::with_capacity(left.len());
     for (key, id) in left {
@@ -342,11 +375,6 @@ pub(crate) fn take_over(conn: &Connection, now: i64, stale_before: i64) -> Resul
         put_back(conn, key, now)?;
         taken.push(text(&id)?);
     }
-    conn.prepare_cached(
-        "DELETE FROM workers WHERE heartbeat_at < ? AND id NOT IN (SELECT worker FROM sessions \
-         INDEXED BY sessions_open WHERE completed_at IS NULL AND worker IS NOT NULL)",
-    )?
-    .execute([stale_before.saturating_sub(FORGET_WORKERS_AFTER)])?;
     Ok(taken)
 }
 

@@ -220,7 +220,7 @@ pub(crate) fn holds(conn: &Connection, which: &Holds) -> Result<Vec<Hold>, Error
     match which {
         Holds::Open => rows(
             conn,
-            "SELECT body FROM holds WHERE status = 'pending' ORDER BY key",
+            "SELECT body FROM holds INDEXED BY holds_pending WHERE status = 'pending' ORDER BY key",
             [],
             body,
         ),

@@ -41,6 +41,8 @@ async fn what_was_done_cannot_be_done_again() {
         call.hold = Some(hold_id(1));
         call
     };
+    let mut elsewhere = through(3);
+    elsewhere.hold = Some(hold_id(9));
     let verified = |permit| Record::Verified {
         permit: permit_id(permit),
         outcome: Verification::Verified,
@@ -147,6 +149,14 @@ async fn what_was_done_cannot_be_done_again() {
             Error::Duplicate {
                 what: "step",
                 id: "1".to_owned(),
+            },
+        ),
+        (
+            "a call through no hold",
+            vec![Record::Started(elsewhere)],
+            Error::NotFound {
+                what: "hold",
+                id: hold_id(9).to_string(),
             },
         ),
         (

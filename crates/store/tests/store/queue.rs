@@ -182,6 +182,25 @@ async fn a_session_of_a_dead_worker_is_taken_over_and_the_dead_can_write_no_more
 }
 
 #[tokio::test]
+async fn what_a_living_worker_let_go_of_goes_back_to_the_queue() {
+    let store = memory();
+    let broken = claimed(&store, 1).await;
+    claimed(&store, 2).await;
+    let idle = Duration::from_secs(30);
+    let running = [session_id(2)];
+    let early = store.put_back_idle(&worker(1), &running, at(10), idle).await;
+    assert_eq!(early, Ok(Vec::new()), "perhaps it is just beginning");
+    assert_eq!(
+        store.put_back_idle(&worker(2), &[], at(60), idle).await,
+        Ok(Vec::new())
+    );
+    let back = store.put_back_idle(&worker(1), &running, at(60), idle).await;
+    assert_eq!(back, Ok(vec![session_id(1)]));
+    let late = store.append(batch(&broken, vec![event("late")])).await;
+    assert!(matches!(late, Err(Error::ClaimLost { .. })));
+}
+
+#[tokio::test]
 async fn a_session_can_be_stopped_wherever_it_stands() {
     let store = memory();
     let by = "ada".parse().unwrap();
