@@ -157,8 +157,12 @@ async fn what_was_acknowledged_survives_a_sudden_end() {
     drop(store);
     let mut acknowledged: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
     let mut count = 0;
-    // Times that fall into opening, into the first batches, and far into them.
-    for milliseconds in [5, 30, 60, 90, 140, 210, 300] {
+    // Times that fall into opening, into the first batches, and far into them; more of them where the machine is busy.
+    let times = [5, 30, 60, 90, 140, 210, 300];
+    for (round, milliseconds) in times.into_iter().cycle().take(70).enumerate() {
+        if round >= times.len() && count > 100 {
+            break;
+        }
         let mut child = command("append", &path).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(milliseconds));
         child.kill().unwrap();
