@@ -15,7 +15,7 @@ const MAX_VALUE: usize = 16 * 1024;
 pub(crate) const FINDERS: &[Finder] = &[Finder {
     kind: Kind::Secret,
     trigger: r"(?i-u)(?:pass[a-z]*|pwd|secret[_a-z-]*|token|[a-z]key|[_-]key|psk|conn(?:ection)?[_-]?str(?:ing)?|key-data)[_a-z0-9-]{0,12}\\*[\x22'`]?[ \t]*[:=]",
-    pattern: r"(?i-u)(?:passw(?:or)?d|passphrase|passcode|passwort|pass|pwd|secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?id)?|token|(?:api|access|priv(?:ate)?|encryption|signing|master|auth|shared|account|pre-?shared|storage|session|service|consumer|client)[_-]?key|psk|conn(?:ection)?[_-]?str(?:ing)?)(?:[_-]?(?:hash|b64|base64|value|plain|plaintext|text|raw|data|[0-9]{1,3}))?\\*[\x22'`]?[ \t]*(?::=|=>|==|=|:)[ \t]*",
+    pattern: r"(?i-u)(?:passw(?:or)?d|passphrase|passcode|passwort|pass|pwd|secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?id)?|token|(?:api|access|priv(?:ate)?|encryption|signing|master|auth|shared|account|pre-?shared|storage|session|service|consumer|client|app)[_-]?key|psk|conn(?:ection)?[_-]?str(?:ing)?)(?:[_-]?(?:hash|b64|base64|value|plain|plaintext|text|raw|data|[0-9]{1,3}))?\\*[\x22'`]?[ \t]*(?::=|=>|==|=|:)[ \t]*",
     find,
 }];
 

@@ -27,6 +27,12 @@ pub(crate) const FINDERS: &[Finder] = &[
         pattern: r"(?-u:\b)(?:curl(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-u|--user|-U|--proxy-user)[ =]?['\x22]?[^\s:'\x22]+:|sshpass[ \t]+-p[ \t]*['\x22]?|redis-cli(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-a|--pass)[ \t]+['\x22]?|ldap[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-w[ \t]*['\x22]?|(?:smbclient|rpcclient)(?:[ \t]+[^\s|;&]+)*?[ \t]+-U[ \t]*['\x22]?[^\s%'\x22]+%|-pass(?:in|out)?[ \t]+pass:)([^\s'\x22]+)",
         find: first_group,
     },
+    Finder {
+        kind: Kind::Password,
+        trigger: "(?i-u)(?:identified|password)[ \t]|echo[ \t]",
+        pattern: r"(?i-u:\b(?:identified[ \t]+by(?:[ \t]+password)?|password))[ \t]+'([^'\n]+)'|(?-u:\b)echo[ \t]+(?:-[a-z]+[ \t]+)*['\x22]?[^\s:'\x22]+:([^\s'\x22|]+)['\x22]?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd",
+        find: first_group,
+    },
 ];
 
 /// `--password X`, also as two elements of a JSON array. `--password=X` is an assignment.

@@ -44,8 +44,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Docker's config.json
     Finder {
         kind: Kind::DockerAuth,
-        trigger: r#"auth\\*""#,
-        pattern: r#"\\*"auth\\*"\s*:\s*\\*"([A-Za-z0-9+/_-]{6,}={0,2})"#,
+        trigger: r#"auth(?:\\*"|[ \t]*=)"#,
+        pattern: r#"(?:\\*"auth\\*"\s*:\s*\\*"|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
         find: docker,
     },
     // A list of variables: `- name: DB_PASSWORD` / `value: …`

@@ -11,7 +11,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Authorization,
         trigger: "(?i-u)authorization",
-        pattern: r"(?i-u:authorization)\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?(?:(?i-u:bearer|basic|token|digest|negotiate|apikey|bot|key|aws4-hmac-sha256|pveapitoken=)[ \t]+)?([^\s\x22'\\]+)",
+        pattern: r"(?i-u:authorization)\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?((?i-u:bearer|basic|token|digest|negotiate|apikey|bot|key|aws4-hmac-sha256)[ \t]+)?([^\s\x22'\\]+)",
         find: authorization,
     },
     Finder {
@@ -42,15 +42,23 @@ pub(crate) const FINDERS: &[Finder] = &[
 
 fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
-        let Some(value) = captures.get(1) else { continue };
+        let Some(value) = captures.get(2) else { continue };
         let word = value.as_str();
         let (start, end) = (value.start(), value.end());
-        // In prose nothing random follows: `authorization: required`, `Authorization: Bearer`.
-        let ordinary = word
-            .trim_end_matches(['.', ',', ';', ':', ')'])
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-        if is_placeholder(word) || (ordinary && word.len() < 16) || word.starts_with(['{', '[', '(', '<']) {
+        // Prose: `authorization: required`, `Authorization: Bearer tokens are …`. Behind a scheme, only these words are.
+        let plain = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        let ordinary = if captures.get(1).is_some() {
+            matches!(
+                plain.to_ascii_lowercase().as_str(),
+                "token" | "tokens" | "auth" | "authentication" | "scheme" | "is" | "and" | "or"
+            )
+        } else {
+            word.len() < 16
+                && plain
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        };
+        if is_placeholder(word) || ordinary || word.starts_with(['{', '[', '(', '<']) {
             continue;
         }
         // `PVEAPIToken=user@realm!id=…` keeps its user: another finder masks what is behind it.

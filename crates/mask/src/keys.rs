@@ -31,6 +31,7 @@ const ENDINGS: &[(&str, Kind)] = &[
     ("storagekey", Kind::Secret),
     ("servicekey", Kind::ApiKey),
     ("consumerkey", Kind::ApiKey),
+    ("appkey", Kind::ApiKey),
     ("secretid", Kind::Secret),
     ("secret", Kind::Secret),
     ("token", Kind::Token),

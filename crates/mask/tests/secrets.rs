@@ -311,6 +311,36 @@ const CASES: &[(&str, &str, &str)] = &[
         "sshpass -p CANARY ssh x",
         "sshpass -p [masked:password] ssh x",
     ),
+    (
+        "mysql user",
+        "CREATE USER bob IDENTIFIED BY 'CANARY'",
+        "CREATE USER bob IDENTIFIED BY '[masked:password]'",
+    ),
+    (
+        "postgres user",
+        "ALTER ROLE bob WITH PASSWORD 'CANARY one';",
+        "ALTER ROLE bob WITH PASSWORD '[masked:password]';",
+    ),
+    (
+        "chpasswd",
+        "echo 'root:CANARY' | sudo chpasswd",
+        "echo 'root:[masked:password]' | sudo chpasswd",
+    ),
+    (
+        "short bearer",
+        "Authorization: Bearer CANARY",
+        "Authorization: Bearer [masked:authorization]",
+    ),
+    (
+        "npmrc",
+        "//r.example/:_auth=Q0FOQVJZOnNlY3JldA==",
+        "//r.example/:_auth=[masked:docker_auth]",
+    ),
+    (
+        "laravel",
+        "APP_KEY=base64:CANARY0123=",
+        "APP_KEY=[masked:api_key]",
+    ),
     // Addresses.
     (
         "postgres",
@@ -346,6 +376,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "slash",
         "postgres://bob:CAN/ARY@h/db",
         "postgres://bob:[masked:url_password]@h/db",
+    ),
+    (
+        "signed address",
+        "https://b.s3.example/x?X-Amz-Date=1&X-Amz-Signature=CANARY0123456789abcdef&y=1",
+        "https://b.s3.example/x?X-Amz-Date=1&X-Amz-Signature=[masked:url_password]&y=1",
     ),
     // Files.
     (

@@ -14,7 +14,7 @@ fn the_name_of_a_key_is_enough() {
         "env": [{"name": "DB_PASSWORD", "value": "f"}, {"name": "DB_HOST", "value": "db"}],
         "note": "run with password=hunter2", "schema": {"password": {"type": "string", "description": "The password"}},
         "secrets": [{"kind": "Secret", "data": {"a": "Zg==", "b": 1}}, {"kind": "ConfigMap", "data": {"a": "plain"}}],
-        "sk-ant-aaaaaaaaaaaaaaaa": 1,
+        "sk-ant-aaaaaaaaaaaaaaaa": 1, "pwd": "/root",
     });
     let count = Masker::built_in().mask_value(&mut value);
     insta::assert_json_snapshot!(value);
