@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use interlock_gate::{Hold, HoldStatus, InterruptedWrite, ResolvedResource, WriteRecord};
 use interlock_protocol::{CallId, ErrorCode, EventBody, ResourceId, Retry, ToolCall, ToolKind, ToolResponse};
-use interlock_store::{Call, Record, Snapshot};
+use interlock_store::{Call, Record, Snapshot, TimelineEntry};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
@@ -36,7 +36,7 @@ impl Agent {
         if !remembered {
             self.restore(work, &calls).await?;
         }
-        self.settle_interrupted(work, &calls, remembered)?;
+        self.settle_interrupted(work, &calls, remembered).await?;
         self.keep(work).await?;
         if let Some(hold) = hold
             && !self.is_answered(&hold.call)
@@ -57,12 +57,16 @@ impl Agent {
         let now = Timestamp::now();
         let mut resources: BTreeSet<ResourceId> = BTreeSet::new();
         for call in calls {
-            let (ToolKind::Write, Some(receipt)) = (call.started.plan.kind, &call.receipt) else {
+            let plan = &call.started.plan;
+            if plan.kind != ToolKind::Write {
+                continue;
+            }
+            if call.verification.is_none() {
+                resources.extend(plan.resource().cloned());
+            }
+            let Some(receipt) = &call.receipt else {
                 continue;
             };
-            if call.verification.is_none() {
-                resources.extend(receipt.resource.clone());
-            }
             let write = WriteRecord {
                 receipt: receipt.clone(),
                 plan: Arc::new(call.started.plan.clone()),
@@ -90,10 +94,32 @@ impl Agent {
     }
 
     /// What started and left no receipt.
-    fn settle_interrupted(&mut self, work: &Work, calls: &[Call], remembered: bool) -> Result<(), Error> {
-        for call in calls.iter().filter(|call| call.receipt.is_none()) {
+    async fn settle_interrupted(
+        &mut self,
+        work: &Work,
+        calls: &[Call],
+        remembered: bool,
+    ) -> Result<(), Error> {
+        let open: Vec<&Call> = calls.iter().filter(|call| call.receipt.is_none()).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let timeline = work.engine.setup.store.timeline(work.session()).await?;
+        for call in open {
             let now = Timestamp::now();
             let started = &call.started;
+            let shown = timeline.iter().find(|entry| {
+                entry.metadata.get("permit").and_then(serde_json::Value::as_str)
+                    == Some(started.permit.as_str())
+            });
+            if let Some(entry) = shown {
+                self.pending.push(Record::Timeline(TimelineEntry {
+                    status: "failed".to_owned(),
+                    content: "Interrupted.".to_owned(),
+                    updated_at: now,
+                    ..entry.clone()
+                }));
+            }
             match started.plan.kind {
                 ToolKind::Resolve | ToolKind::Read => {
                     self.pending.push(Record::Abandoned {

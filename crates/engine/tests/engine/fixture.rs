@@ -252,11 +252,13 @@ pub fn operator() -> UserId {
     UserId::new("olga").unwrap()
 }
 
-/// The script that finds the host, changes it once, looks, and answers.
+/// The script that finds the host, changes it once, looks, and answers; and looks again if the answer must wait.
 pub const RESTART: &str = r#"
 replies:
   - calls: [{tool: infra_query, arguments: {action: search, query: web}}]
   - calls: [{tool: infra_control, arguments: {action: command, target_resource_id: "host:web", command: "touch /srv/flag"}}]
   - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "ls /srv"}}]
+  - text: "The flag was asked for; see what was done."
+  - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "ls -l /srv"}}]
   - text: "The flag was asked for; see what was done."
 "#;
