@@ -245,3 +245,24 @@ fn the_options_of_other_rooms_follow_the_file() {
         interlock_engine::Queue::default()
     );
 }
+
+#[test]
+fn a_damaged_file_is_an_error_or_a_configuration() {
+    let loader = Loader::new(None, folder("examples"), environment());
+    for name in ["homelab", "team"] {
+        let file = folder("examples").join(format!("{name}.yaml"));
+        let whole = std::fs::read(&file).unwrap();
+        for at in (0..whole.len()).step_by(11) {
+            let mut cut = whole[..at].to_vec();
+            let mut changed = whole.clone();
+            changed[at] = b"{}[]:-&*!|>'\"%@`#\t\n\0\xff"[at % 21];
+            cut.push(b'\n');
+            for bytes in [cut, changed] {
+                if let Err(error) = loader.parse(&file, &bytes) {
+                    let text = error.to_string();
+                    assert!(!error.problems().is_empty() && !text.contains("CANARY"), "{text}");
+                }
+            }
+        }
+    }
+}
