@@ -59,7 +59,6 @@ impl Engine {
             ),
         ];
         self.inner.append_unclaimed(&session, records).await?;
-        store.resubmit(&session, Timestamp::now()).await?;
         Ok(hold)
     }
 
@@ -87,7 +86,6 @@ impl Engine {
             ),
         ];
         self.inner.append_unclaimed(&session, records).await?;
-        store.resubmit(&session, Timestamp::now()).await?;
         Ok(hold)
     }
 
@@ -117,11 +115,11 @@ impl Engine {
     ) -> Result<Called, Error> {
         let store = &self.inner.setup.store;
         let tool = ToolName::new(tool)?;
-        let claim = store.claim(session, &self.inner.worker, Timestamp::now()).await?;
-        let result = self.call_claimed(&claim, by, tool, arguments).await;
+        let (claim, before) = store.reopen(session, &self.inner.worker, Timestamp::now()).await?;
+        let result = self.call_claimed(&claim, before, by, tool, arguments).await;
         if result.is_err() {
             // What went wrong is told; the session is not left hanging on it.
-            let _ = store.release(&claim, Status::Completed, Timestamp::now()).await;
+            let _ = store.release(&claim, before, Timestamp::now()).await;
         }
         result
     }
@@ -129,13 +127,13 @@ impl Engine {
     async fn call_claimed(
         &self,
         claim: &Claim,
+        before: Status,
         by: &UserId,
         tool: ToolName,
         arguments: Arguments,
     ) -> Result<Called, Error> {
         let inner = &self.inner;
         let snapshot = inner.setup.store.snapshot(&claim.session).await?;
-        let before = snapshot.session.status;
         let now = Timestamp::now();
         let call = ToolCall {
             id: CallId::from_bytes(draw()?),
@@ -214,10 +212,8 @@ impl Engine {
         finish(&work, &mut agent, end).await?;
         let status = if held {
             Status::Held
-        } else if Inner::is_end(before) || before == Status::Held {
-            before
         } else {
-            Status::Completed
+            before
         };
         run.status = if held { Status::Held } else { Status::Completed };
         run.completed_at = (!held).then(Timestamp::now);

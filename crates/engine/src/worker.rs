@@ -149,10 +149,18 @@ impl Engine {
             .keys()
             .cloned()
             .collect();
-        for session in running {
-            if inner.setup.store.cancel_requested(&session).await? {
-                inner.cancel_here(&session);
+        for session in &running {
+            if inner.setup.store.cancel_requested(session).await? {
+                inner.cancel_here(session);
             }
+        }
+        let left = inner
+            .setup
+            .store
+            .put_back_idle(&inner.worker, &running, now, queue.orphan_after)
+            .await?;
+        for session in &left {
+            tracing::warn!(%session, "work on it had stopped; it goes back to the queue");
         }
         let taken = inner.setup.store.take_over(now, queue.orphan_after).await?;
         for session in &taken {
@@ -179,7 +187,7 @@ impl Engine {
                 event(None, Some(&hold.plan.execution), body),
             ];
             match inner.append_unclaimed(&session, records).await {
-                Ok(()) => inner.setup.store.resubmit(&session, now).await?,
+                Ok(()) => {}
                 // Somebody decided it in the same moment.
                 Err(Error::Store(interlock_store::Error::HoldDecided(_))) => {}
                 Err(error) => return Err(error),
