@@ -1,17 +1,59 @@
 //! The `interlock` binary: commands for people and for programs.
 //!
 //! This room reads arguments and input, calls the rooms that decide, and writes what they say. It must never
-//! decide anything itself: a verdict or a proof printed here is the one that the gate would use.
+//! decide anything itself: a verdict or a proof printed here is the one that the gate would use, a plan that is approved
+//! here is the one that was shown, and every call runs in the engine, through the gate.
 //!
-//! Exit codes: 0 done, 1 the thing asked for did not succeed, 2 wrong usage or input.
+//! Data walks: arguments and configuration (`settings`) → `assemble` puts an engine together → a command asks it for
+//! something → `drive` works on the session and shows what happens (`steps`, `progress`) → `report` reads from the
+//! record what it came to.
+//!
+//! Exit codes: 0 done, 1 the thing asked for did not succeed, 2 wrong usage, configuration or input.
 
+mod alert;
+mod approvals;
+mod assemble;
+mod cancel;
+mod chat;
 mod classify;
+mod config;
+mod decide;
+mod doctor;
+mod drive;
+mod failure;
+mod globals;
+mod keyboard;
+mod kill_switch;
+mod model;
+mod person;
+mod plan;
+mod progress;
 mod prove;
+mod report;
+mod run;
+mod sessions;
+mod settings;
+mod show;
+mod steps;
+mod table;
 mod terminal;
+mod tools;
+mod trace;
 
-use clap::{Parser, Subcommand};
+use std::future::Future;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::globals::Globals;
+
+/// How long what runs in the background may take to end.
+const WIND_UP: Duration = Duration::from_secs(2);
+/// The exit code of a program that was interrupted at the keyboard.
+const INTERRUPTED: u8 = 130;
 
 /// Interlock: the model proposes; code decides.
 #[derive(Parser)]
@@ -19,15 +61,49 @@ use std::process::ExitCode;
     name = "interlock",
     version,
     arg_required_else_help = true,
-    after_help = "Examples:\n  interlock classify 'ls / & zfs destroy tank'\n  interlock prove gate"
+    after_help = "\
+Examples:
+  interlock run 'what fills the disk?'
+  interlock approvals
+  interlock classify 'ls / & zfs destroy tank'
+  interlock doctor"
 )]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+
+    #[command(flatten)]
+    globals: Globals,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Ask a question and have it answered with live tools.
+    Run(run::Arguments),
+    /// Talk, with live tools.
+    Chat(chat::Arguments),
+    /// List sessions, newest first.
+    Sessions(sessions::Arguments),
+    /// Show what happened in a session.
+    Show(show::Arguments),
+    /// Show the trace of a run, export it, or ask the gate everything again.
+    Trace(trace::Arguments),
+    /// Submit alerts.
+    Alert(alert::Arguments),
+    /// List what waits for a human, and decide.
+    Approvals(approvals::Arguments),
+    /// Stop a session.
+    Cancel(cancel::Arguments),
+    /// Stop all writes at once, or let them go again.
+    KillSwitch(kill_switch::Arguments),
+    /// List models, or ask one what it can do.
+    Model(model::Arguments),
+    /// List the tools that can run here, or show one.
+    Tools(tools::Arguments),
+    /// Check and explain the configuration.
+    Config(config::Arguments),
+    /// Look at everything that Interlock depends on.
+    Doctor(doctor::Arguments),
     /// Say what a shell command can do, and which part of it decided.
     Classify(classify::Arguments),
     /// Check the promises of the gate on this machine.
@@ -56,18 +132,62 @@ impl From<Ending> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let ended = match Arguments::parse().command {
-        Command::Classify(arguments) => classify::run(&arguments),
-        Command::Prove(arguments) => prove::run(&arguments),
-    };
-    match ended {
+    let Arguments { command, globals } = Arguments::parse();
+    match dispatch(&command, &globals) {
         Ok(ending) => ending.into(),
         // Whoever read the output has what they wanted (`interlock … | head -1`).
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
+        Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Failure::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(failure) => {
             // If standard error is gone too, there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            Ending::Wrong.into()
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            if globals.json {
+                let (error, message) = (failure.word(), failure.to_string());
+                let document = serde_json::json!({ "error": { "code": error, "message": message } });
+                let _ = writeln!(io::stdout(), "{document:#}");
+            }
+            match failure {
+                Failure::Unsuccessful(_) => Ending::Unsuccessful.into(),
+                Failure::Io(_) | Failure::Wrong(_) | Failure::Interrupted => Ending::Wrong.into(),
+            }
         }
     }
+}
+
+fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
+    match command {
+        Command::Classify(arguments) => Ok(classify::run(arguments)?),
+        Command::Prove(arguments) => Ok(prove::run(arguments)?),
+        Command::Config(arguments) => config::run(globals, arguments),
+        Command::Tools(arguments) => tools::run(globals, arguments),
+        Command::Run(arguments) => wait(globals, run::run(globals, arguments)),
+        Command::Chat(arguments) => wait(globals, chat::run(globals, arguments)),
+        Command::Sessions(arguments) => wait(globals, sessions::run(globals, arguments)),
+        Command::Show(arguments) => wait(globals, show::run(globals, arguments)),
+        Command::Trace(arguments) => wait(globals, trace::run(globals, arguments)),
+        Command::Alert(arguments) => wait(globals, alert::run(globals, arguments)),
+        Command::Approvals(arguments) => wait(globals, approvals::run(globals, arguments)),
+        Command::Cancel(arguments) => wait(globals, cancel::run(globals, arguments)),
+        Command::KillSwitch(arguments) => wait(globals, kill_switch::run(globals, arguments)),
+        Command::Model(arguments) => wait(globals, model::run(globals, arguments)),
+        Command::Doctor(arguments) => wait(globals, doctor::run(globals, arguments)),
+    }
+}
+
+/// Runs a command that waits for things, with a log.
+fn wait(
+    globals: &Globals,
+    command: impl Future<Output = Result<Ending, Failure>>,
+) -> Result<Ending, Failure> {
+    globals.log()?;
+    if let Err(error) = interlock_exec::hide_this_process() {
+        tracing::warn!(%error, "other processes of this user can look into this one");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(command);
+    runtime.shutdown_timeout(WIND_UP);
+    ended
 }

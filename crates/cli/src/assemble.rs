@@ -1,0 +1,185 @@
+//! Puts an engine together from the configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use interlock_config::{Config, Loaded};
+use interlock_engine::{Engine, Prompts, Queue, Setup};
+use interlock_exec::{Protected, Runner, SandboxPolicy};
+use interlock_gate::{Catalogue, Gate};
+use interlock_mask::Masker;
+use interlock_model::Models;
+use interlock_protocol::UserId;
+use interlock_store::{Options, Store};
+use interlock_tools::{Inventory, LocalHost, Toolbox};
+
+use crate::failure::Failure;
+use crate::globals::{Globals, say};
+use crate::person::whoami;
+use crate::settings::{self, Folders};
+
+/// An engine with what a command needs around it.
+pub(crate) struct Assembled {
+    pub(crate) engine: Engine,
+    pub(crate) queue: Queue,
+    pub(crate) by: UserId,
+    pub(crate) folders: Folders,
+}
+
+impl Assembled {
+    pub(crate) fn store(&self) -> &Store {
+        &self.engine.setup().store
+    }
+}
+
+/// The configuration, with what it warns about said.
+pub(crate) fn load(globals: &Globals) -> Result<Loaded, Failure> {
+    let loaded = settings::load(globals)?;
+    for warning in &loaded.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    Ok(loaded)
+}
+
+/// The store alone, for commands that only look at the record or change something in it.
+pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
+    // A store that was named needs no configuration: what stops everything must not depend on it.
+    let options = match &globals.store {
+        Some(text) => text.parse::<Options>()?,
+        None => settings::store(globals, &load(globals)?)?,
+    };
+    Ok(Store::open(&options)?)
+}
+
+/// The gate, as the configuration sets it.
+pub(crate) fn gate(config: &Config) -> Result<Gate, Failure> {
+    let catalogue = Catalogue::built_in().map_err(Failure::unsuccessful)?;
+    Ok(Gate::new(Arc::new(catalogue), config.gate_options()))
+}
+
+/// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
+pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
+    let store = open_store(globals)?;
+    from(&Config::default(), None, store, Folders::of_user())
+}
+
+/// The tools that can run, by this configuration.
+pub(crate) fn tools(config: &Config) -> Result<Toolbox, Failure> {
+    let runner = Runner::new(Protected::default(), SandboxPolicy::WhereAvailable);
+    let host = LocalHost::new(runner, config.tools).map_err(Failure::unsuccessful)?;
+    toolbox(config, &host)
+}
+
+fn toolbox(config: &Config, host: &LocalHost) -> Result<Toolbox, Failure> {
+    let mut tools = Toolbox::builder();
+    if config.infrastructure.local {
+        tools = host.register(tools).map_err(Failure::unsuccessful)?;
+    }
+    Ok(tools.build())
+}
+
+/// The whole engine.
+pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
+    let loaded = load(globals)?;
+    let store = Store::open(&settings::store(globals, &loaded)?)?;
+    from(&loaded.config, loaded.file.as_deref(), store, Folders::of_user())
+}
+
+/// The engine over this configuration and store.
+fn from(config: &Config, file: Option<&Path>, store: Store, folders: Folders) -> Result<Assembled, Failure> {
+    let models = Models::new(config.models.clone()).map_err(Failure::wrong)?;
+    let masker = Masker::new(&config.mask).map_err(Failure::wrong)?;
+    let prompts = match &config.prompts.folder {
+        Some(folder) => Prompts::with_folder(folder),
+        None => Prompts::built_in(),
+    }
+    .map_err(Failure::wrong)?;
+    let protected = Protected::new(protected(file, Some(store.path()), &folders));
+    let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
+    let host = LocalHost::new(runner, config.tools).map_err(Failure::unsuccessful)?;
+    let toolbox = toolbox(config, &host)?;
+    let inventory: Arc<dyn Inventory> = Arc::new(host);
+    let setup = Setup {
+        store,
+        models,
+        toolbox,
+        inventory,
+        gate: Arc::new(gate(config)?),
+        masker,
+        prompts,
+        agents: config.agents.clone(),
+        chains: config.chains.clone(),
+        defaults: config.defaults.clone(),
+        limits: config.engine_limits(),
+        queue: config.queue_limits(),
+        level: config.control.level,
+        four_eyes: config.four_eyes(),
+        checkpoint: None,
+    };
+    Ok(Assembled {
+        engine: Engine::new(setup)?,
+        queue: config.engine_queue(),
+        by: whoami()?,
+        folders,
+    })
+}
+
+/// What no tool and no command may reach: the store with its journals, the configuration, the folders of both.
+///
+/// The folder of a store that was put elsewhere is protected only if it is Interlock's own: with `sqlite:/tmp/a.db` the
+/// whole of `/tmp` would be closed.
+pub(crate) fn protected(file: Option<&Path>, store: Option<&Path>, folders: &Folders) -> Vec<PathBuf> {
+    let mut paths = vec![folders.data.clone(), folders.config.clone()];
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Some(store) = store.map(absolute) {
+        if let Some(folder) = store
+            .parent()
+            .filter(|folder| folder.file_name().is_some_and(|name| name == "interlock"))
+        {
+            paths.push(folder.to_owned());
+        }
+        paths.push(store);
+    }
+    paths.extend(file.map(absolute));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_files_are_protected_and_a_shared_folder_is_not() {
+        let folders = Folders {
+            data: "/home/zoe/.local/share/interlock".into(),
+            config: "/home/zoe/.config/interlock".into(),
+        };
+        let shown = |file: Option<&str>, store: &str| {
+            let paths = protected(file.map(Path::new), Some(Path::new(store)), &folders);
+            paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            shown(Some("/srv/interlock.yaml"), "/tmp/a.db"),
+            [
+                "/home/zoe/.config/interlock",
+                "/home/zoe/.local/share/interlock",
+                "/srv/interlock.yaml",
+                "/tmp/a.db"
+            ]
+        );
+        assert_eq!(
+            shown(None, "/var/lib/interlock/interlock.db"),
+            [
+                "/home/zoe/.config/interlock",
+                "/home/zoe/.local/share/interlock",
+                "/var/lib/interlock",
+                "/var/lib/interlock/interlock.db"
+            ]
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `interlock doctor`: what works here, what does not, and what to do about it.
+
+mod checks;
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::Ending;
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::terminal::{Paint, Tone};
+
+/// Look at everything that Interlock depends on.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  interlock doctor
+  interlock doctor --online --json
+
+Nothing leaves this machine without --online.
+
+Exit codes: 0 nothing failed (there may be warnings), 1 something did.")]
+pub(crate) struct Arguments {
+    /// Also ask each model whether it answers
+    #[arg(long)]
+    online: bool,
+}
+
+/// How a check came out.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Serialize, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    name: String,
+    state: State,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn ok(name: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::new(name, State::Ok, found, None)
+    }
+
+    fn warn(name: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(name, State::Warn, found, Some(remedy.into()))
+    }
+
+    fn fail(name: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(name, State::Fail, found, Some(remedy.into()))
+    }
+
+    fn new(name: impl Into<String>, state: State, found: impl Into<String>, remedy: Option<String>) -> Self {
+        Self {
+            name: name.into(),
+            state,
+            found: found.into(),
+            remedy,
+        }
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Form<'a> {
+    ok: bool,
+    version: &'static str,
+    checks: &'a [Check],
+}
+
+/// Runs the command.
+pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    let checks = checks::all(globals, arguments.online).await;
+    let ok = checks.iter().all(|check| check.state != State::Fail);
+    let form = Form {
+        ok,
+        version: env!("CARGO_PKG_VERSION"),
+        checks: &checks,
+    };
+    globals.print(&form, |paint| render(&checks, paint))?;
+    Ok(if ok { Ending::Done } else { Ending::Unsuccessful })
+}
+
+fn render(checks: &[Check], paint: Paint) -> String {
+    let width = checks
+        .iter()
+        .map(|check| check.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for check in checks {
+        let word = match check.state {
+            State::Ok => paint.paint(Tone::Good, "ok  "),
+            State::Warn => paint.paint(Tone::Careful, "warn"),
+            State::Fail => paint.paint(Tone::Bad, "fail"),
+        };
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "{word}  {:<width$}  {}", check.name, check.found);
+        if let Some(remedy) = &check.remedy {
+            let _ = writeln!(text, "{:>width$}  → {remedy}", "", width = width + 4);
+        }
+    }
+    text
+}

@@ -1,0 +1,356 @@
+//! What is looked at, one after the other. A check says what it found; it changes nothing but the store's own upkeep.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use interlock_config::{Config, Loaded};
+use interlock_gate::Hold;
+use interlock_model::Models;
+use interlock_protocol::Status;
+use interlock_store::{Filter, Holds, Store};
+use jiff::{SignedDuration, Timestamp};
+use landlock::{ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
+use rustix::process::{DumpableBehavior, dumpable_behavior};
+use tokio_util::sync::CancellationToken;
+
+use super::Check;
+use crate::globals::Globals;
+use crate::kill_switch::engaged;
+use crate::model::Key;
+use crate::settings;
+use crate::steps::seconds;
+
+const MIB: u64 = 1024 * 1024;
+/// Below this a store has no room.
+const LITTLE_SPACE: u64 = 100 * MIB;
+const SOME_SPACE: u64 = 1024 * MIB;
+/// Before this no clock of a machine that runs this can be.
+const BUILT_AFTER: &str = "2026-01-01T00:00:00Z";
+const MANY: u32 = 10_000;
+
+/// Everything.
+pub(super) async fn all(globals: &Globals, online: bool) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let loaded = match settings::load(globals) {
+        Ok(loaded) => {
+            checks.push(configuration(&loaded));
+            Some(loaded)
+        }
+        Err(failure) => {
+            let remedy = "correct the file; `interlock config check` names every place";
+            checks.push(Check::fail("configuration", failure.to_string(), remedy));
+            None
+        }
+    };
+    checks.extend(store(globals, loaded.as_ref()).await);
+    if let Some(loaded) = &loaded {
+        checks.extend(models(&loaded.config, online).await);
+    }
+    checks.push(sandbox());
+    checks.push(kernel());
+    checks.push(hidden());
+    checks.push(clock());
+    checks
+}
+
+fn configuration(loaded: &Loaded) -> Check {
+    let found = match &loaded.file {
+        Some(file) => file.display().to_string(),
+        None => {
+            return Check::warn(
+                "configuration",
+                "no file: the built-in defaults",
+                "write an interlock.yaml with at least one model; `interlock config schema` says what may stand in it",
+            );
+        }
+    };
+    match loaded.warnings.first() {
+        None => Check::ok("configuration", found),
+        Some(first) => Check::warn(
+            "configuration",
+            format!("{found}: {first}"),
+            "`interlock config check` says more",
+        ),
+    }
+}
+
+async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
+    let options = match (&globals.store, loaded) {
+        (Some(text), _) => text.parse::<interlock_store::Options>(),
+        (None, Some(loaded)) => Ok(loaded.store()),
+        (None, None) => {
+            return vec![Check::warn(
+                "store",
+                "not looked at",
+                "correct the configuration first",
+            )];
+        }
+    };
+    let remedy = "name another with `store` in interlock.yaml or --store sqlite:PATH";
+    let opened = options.and_then(|options| Store::open(&options));
+    let store = match opened {
+        Ok(store) => store,
+        // The error itself says what to do.
+        Err(error) => return vec![Check::fail("store", error.to_string(), remedy)],
+    };
+    let path = store.path().to_owned();
+    let mut checks = vec![Check::ok(
+        "store",
+        format!("{}: opened, writable, schema up to date", path.display()),
+    )];
+    checks.push(match store.integrity().await {
+        Ok(()) => Check::ok("integrity", "every page and row is whole"),
+        Err(error) => Check::fail(
+            "integrity",
+            error.to_string(),
+            "keep a copy of the file and restore a backup",
+        ),
+    });
+    checks.extend(private(&path));
+    checks.extend(space(&path));
+    checks.push(
+        queue(&store)
+            .await
+            .unwrap_or_else(|error| Check::fail("queue", error.to_string(), "see `store`")),
+    );
+    checks.push(match engaged(&store).await {
+        Ok(false) => Check::ok("kill switch", "off"),
+        Ok(true) => Check::warn(
+            "kill switch",
+            "on: no write begins",
+            "`interlock kill-switch off` lets them go again",
+        ),
+        Err(failure) => Check::fail("kill switch", failure.to_string(), "see `store`"),
+    });
+    checks
+}
+
+/// Whether others can read what is kept.
+fn private(path: &Path) -> Option<Check> {
+    let mode = std::fs::metadata(path).ok()?.mode() & 0o777;
+    let others = mode & 0o077;
+    Some(if others == 0 {
+        Check::ok(
+            "privacy",
+            format!("only its owner reads the store (mode {mode:o})"),
+        )
+    } else {
+        Check::warn(
+            "privacy",
+            format!("others can read the store (mode {mode:o})"),
+            format!("chmod 600 {}", path.display()),
+        )
+    })
+}
+
+fn space(path: &Path) -> Option<Check> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let system = rustix::fs::statvfs(folder).ok()?;
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    let found = format!("{} MiB free where the store is", free / MIB);
+    Some(if free < LITTLE_SPACE {
+        Check::fail("disk", found, "make room, or move the store")
+    } else if free < SOME_SPACE {
+        Check::warn("disk", found, "make room soon, or shorten `retention`")
+    } else {
+        Check::ok("disk", found)
+    })
+}
+
+async fn queue(store: &Store) -> Result<Check, interlock_store::Error> {
+    let now = Timestamp::now();
+    let stale = SignedDuration::from_secs(60);
+    let of = |statuses: Vec<Status>| Filter {
+        statuses,
+        limit: MANY,
+        ..Filter::default()
+    };
+    let pending = store.sessions(&of(vec![Status::Pending])).await?.len();
+    let held = store.sessions(&of(vec![Status::Held])).await?.len();
+    let working = store
+        .sessions(&of(vec![Status::InProgress, Status::Cancelling]))
+        .await?;
+    let silent = working
+        .iter()
+        .filter(|session| now.duration_since(session.last_interaction_at) > stale)
+        .count();
+    let open: Vec<Hold> = store.holds(Holds::Open).await?;
+    let waiting = open.iter().filter(|hold| hold.is_open(now)).count();
+    let found = format!(
+        "{pending} pending, {} in progress ({silent} silent for a minute), {held} held, {waiting} open approvals",
+        working.len()
+    );
+    Ok(if silent > 0 {
+        Check::warn(
+            "queue",
+            found,
+            "a process that worked on them may be gone; the next one to run takes them over, or `interlock cancel ID`",
+        )
+    } else {
+        Check::ok("queue", found)
+    })
+}
+
+async fn models(config: &Config, online: bool) -> Vec<Check> {
+    if config.models.is_empty() {
+        return vec![Check::warn(
+            "models",
+            "none",
+            "add one under `models` in interlock.yaml: a question needs one",
+        )];
+    }
+    let models = match Models::new(config.models.clone()) {
+        Ok(models) => models,
+        Err(error) => {
+            return vec![Check::fail(
+                "models",
+                error.to_string(),
+                "correct its entry in interlock.yaml",
+            )];
+        }
+    };
+    let mut checks = Vec::new();
+    for (name, options) in &config.models {
+        let title = format!("model {name}");
+        let key = Key::of(options);
+        let about = format!("{} {}", options.provider, options.model);
+        let about = about.trim();
+        if let (true, Some(variable)) = (key.is_missing(), &key.variable) {
+            let remedy = format!("set {variable}, or name another variable with `api_key_env`");
+            checks.push(Check::warn(
+                title,
+                format!("{about}: {variable} is not set"),
+                remedy,
+            ));
+            continue;
+        }
+        let client = match models.get(name) {
+            Ok(client) => client,
+            Err(error) => {
+                checks.push(Check::fail(
+                    title,
+                    error.to_string(),
+                    "correct its entry in interlock.yaml",
+                ));
+                continue;
+            }
+        };
+        let has = match &key.variable {
+            Some(variable) => format!("{about}: its key is in {variable}"),
+            None => format!("{about}: needs no key"),
+        };
+        checks.push(if online {
+            answers(&title, &has, &client).await
+        } else {
+            Check::ok(title, format!("{has}; not asked without --online"))
+        });
+    }
+    checks
+}
+
+/// One short question.
+async fn answers(title: &str, has: &str, client: &interlock_model::Client) -> Check {
+    let request = interlock_model::Request {
+        system: "You are being tested. Answer briefly.".to_owned(),
+        messages: vec![interlock_model::Message::user("Say ok.")],
+        ..interlock_model::Request::default()
+    };
+    let began = Timestamp::now();
+    let answered = client
+        .generate(&request, &CancellationToken::new(), &mut |_| {
+            interlock_model::Flow::Continue
+        })
+        .await;
+    match answered {
+        Ok(_) => Check::ok(
+            title,
+            format!(
+                "{has}; answers ({})",
+                seconds(Timestamp::now().duration_since(began))
+            ),
+        ),
+        Err(failure) => Check::fail(
+            title,
+            format!("{has}; {failure}"),
+            "`interlock model check NAME` says more",
+        ),
+    }
+}
+
+/// Which version of Landlock the kernel has. Asking restricts nothing.
+pub(super) fn landlock_abi() -> u8 {
+    let takes = |abi: ABI| {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(abi))
+            .and_then(Ruleset::create)
+            .is_ok()
+    };
+    let scopes = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .scope(Scope::Signal)
+        .and_then(Ruleset::create)
+        .is_ok();
+    let known = [(ABI::V1, 1), (ABI::V2, 2), (ABI::V3, 3), (ABI::V5, 5)];
+    let files = known
+        .into_iter()
+        .filter(|(abi, _)| takes(*abi))
+        .map(|(_, number)| number)
+        .max();
+    if scopes { 6 } else { files.unwrap_or(0) }
+}
+
+fn sandbox() -> Check {
+    let remedy = "boot a kernel of 6.12 or newer with `landlock` in its `lsm=` list; until then what a command may change is \
+                  decided by the gate and by file permissions alone";
+    match landlock_abi() {
+        0 => Check::warn("sandbox", "the kernel has no Landlock", remedy),
+        abi @ 1..=2 => Check::warn(
+            "sandbox",
+            format!("Landlock {abi} is too old to keep reads from writing"),
+            remedy,
+        ),
+        abi @ 3..=5 => Check::warn(
+            "sandbox",
+            format!("Landlock {abi}: files are protected; devices or signals are not"),
+            remedy,
+        ),
+        abi => Check::ok(
+            "sandbox",
+            format!("Landlock {abi} or newer: reads cannot write, our own files are out of reach"),
+        ),
+    }
+}
+
+fn kernel() -> Check {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Check::ok("kernel", format!("Linux {}", release.trim()))
+}
+
+fn hidden() -> Check {
+    match dumpable_behavior() {
+        Ok(DumpableBehavior::NotDumpable) => Check::ok("process", "others of this user cannot look into it"),
+        Ok(_) | Err(_) => Check::warn(
+            "process",
+            "others of this user can look into it, and find keys in its environment",
+            "run it as a user of its own",
+        ),
+    }
+}
+
+fn clock() -> Check {
+    let now = Timestamp::now();
+    let plausible = BUILT_AFTER.parse::<Timestamp>().is_ok_and(|then| now > then);
+    if plausible {
+        Check::ok("clock", format!("{now:.0}"))
+    } else {
+        Check::fail(
+            "clock",
+            format!("{now:.0} cannot be"),
+            "set the clock; permits and approvals live by it",
+        )
+    }
+}

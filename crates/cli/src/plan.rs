@@ -1,0 +1,206 @@
+//! A plan that waits for a human, as people and programs see it: exactly what would run, and why someone must look.
+
+use std::fmt::Write as _;
+
+use interlock_gate::{Hold, HoldStatus};
+use interlock_protocol::{
+    Arguments, ContentHash, Expectation, HoldId, ResourceId, RiskLevel, SessionId, ToolKind, ToolName, UserId,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::steps::{moment, seconds, summary};
+use crate::terminal::{Paint, Tone, visible};
+
+/// A hold, for programs.
+#[derive(Serialize)]
+pub(crate) struct HoldForm<'a> {
+    pub(crate) hold_id: &'a HoldId,
+    session_id: &'a SessionId,
+    tool: &'a ToolName,
+    action: Option<&'a str>,
+    kind: ToolKind,
+    risk: RiskLevel,
+    resource: Option<&'a ResourceId>,
+    command: Option<&'a str>,
+    arguments: &'a Arguments,
+    expectation: Option<&'a Expectation>,
+    reasons: &'a [String],
+    plan_hash: ContentHash,
+    opened_at: Timestamp,
+    expires_at: Timestamp,
+    status: &'static str,
+    decided_by: Option<&'a UserId>,
+    denial: Option<&'a str>,
+}
+
+impl<'a> HoldForm<'a> {
+    pub(crate) fn new(hold: &'a Hold, now: Timestamp) -> Self {
+        let plan = &hold.plan;
+        let (decided_by, denial) = match &hold.status {
+            HoldStatus::Approved { by, .. } | HoldStatus::Edited { by, .. } => (Some(by), None),
+            HoldStatus::Denied { by, reason, .. } => (Some(by), Some(reason.as_str())),
+            HoldStatus::Pending | HoldStatus::Expired { .. } | HoldStatus::Withdrawn { .. } => (None, None),
+        };
+        Self {
+            hold_id: &hold.id,
+            session_id: &plan.session,
+            tool: &plan.tool,
+            action: plan.action.as_deref(),
+            kind: plan.kind,
+            risk: plan.risk,
+            resource: plan.resource(),
+            command: plan.command.as_deref(),
+            arguments: &plan.arguments,
+            expectation: plan.expectation.as_ref(),
+            reasons: &hold.reasons,
+            plan_hash: hold.plan_hash,
+            opened_at: hold.opened_at,
+            expires_at: hold.expires_at,
+            status: word(hold, now),
+            decided_by,
+            denial,
+        }
+    }
+}
+
+/// Where a hold stands, in one word.
+pub(crate) fn word(hold: &Hold, now: Timestamp) -> &'static str {
+    match hold.status {
+        HoldStatus::Pending if now >= hold.expires_at => "expired",
+        HoldStatus::Pending => "pending",
+        HoldStatus::Approved { .. } => "approved",
+        HoldStatus::Denied { .. } => "denied",
+        HoldStatus::Edited { .. } => "edited",
+        HoldStatus::Expired { .. } => "expired",
+        HoldStatus::Withdrawn { .. } => "withdrawn",
+    }
+}
+
+/// How long a hold still waits.
+pub(crate) fn left(hold: &Hold, now: Timestamp) -> String {
+    if hold.is_open(now) {
+        seconds(hold.expires_at.duration_since(now))
+    } else {
+        "none".to_owned()
+    }
+}
+
+/// A hold in one line.
+pub(crate) fn line(hold: &Hold) -> String {
+    summary(hold.plan.tool.as_str(), &hold.plan.arguments)
+}
+
+/// The whole plan, for the person who decides.
+pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
+    let plan = &hold.plan;
+    let mut rows: Vec<(&str, String)> = vec![("hold", hold.id.to_string())];
+    let action = plan
+        .action
+        .as_deref()
+        .map_or_else(String::new, |action| format!(" {}", visible(action)));
+    rows.push(("tool", format!("{}{action}", plan.tool)));
+    let resource = plan.target.as_ref().map_or_else(
+        || "none".to_owned(),
+        |target| {
+            let state = target
+                .state
+                .as_deref()
+                .map_or_else(String::new, |state| format!(", {}", visible(state)));
+            format!(
+                "{} ({}{state})",
+                visible(&target.id.to_string()),
+                visible(&target.name)
+            )
+        },
+    );
+    rows.push(("resource", resource));
+    if let Some(command) = &plan.command {
+        rows.push(("command", whole(command)));
+    }
+    for (name, value) in &plan.arguments {
+        if matches!(name.as_str(), "action" | "command") && plan.action.is_some() {
+            continue;
+        }
+        let text = match value {
+            Value::String(text) => whole(text),
+            other => whole(&other.to_string()),
+        };
+        rows.push(("argument", format!("{} = {text}", visible(name))));
+    }
+    rows.push(("risk", plan.risk.to_string()));
+    rows.push((
+        "afterwards",
+        plan.expectation
+            .as_ref()
+            .map_or_else(|| "nothing to look at".to_owned(), expected),
+    ));
+    for reason in &hold.reasons {
+        rows.push(("because", visible(reason)));
+    }
+    rows.push(("session", plan.session.to_string()));
+    rows.push(("plan hash", hold.plan_hash.to_string()));
+    match &hold.status {
+        HoldStatus::Pending => rows.push(("time left", left(hold, now))),
+        HoldStatus::Approved { by, at } => rows.push(("approved", format!("by {by}, {}", moment(*at)))),
+        HoldStatus::Denied { by, at, reason } => {
+            rows.push(("denied", format!("by {by}, {}: {}", moment(*at), visible(reason))));
+        }
+        HoldStatus::Edited { by, at, .. } => rows.push(("changed", format!("by {by}, {}", moment(*at)))),
+        HoldStatus::Expired { at } => rows.push(("expired", moment(*at))),
+        HoldStatus::Withdrawn { at } => rows.push(("withdrawn", moment(*at))),
+    }
+    let mut text = String::new();
+    for (name, value) in rows {
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "  {}  {value}", paint_padded(name, paint));
+    }
+    text
+}
+
+/// Padding counts the bytes of a colour, so that it goes around the padded word.
+fn paint_padded(name: &str, paint: Paint) -> String {
+    paint.paint(Tone::Quiet, &format!("{name:<10}"))
+}
+
+/// A text that someone is about to approve is never cut: every line of it, with what a terminal acts on written out.
+fn whole(text: &str) -> String {
+    const CHUNK: usize = 200;
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let characters: Vec<char> = line.chars().collect();
+        let shown: String = characters
+            .chunks(CHUNK)
+            .map(|chunk| visible(&chunk.iter().collect::<String>()))
+            .collect();
+        lines.push(shown);
+    }
+    lines.join("\n              ")
+}
+
+/// What must be observed after a write, in words.
+fn expected(expectation: &Expectation) -> String {
+    match expectation {
+        Expectation::GuestState { state } => format!("it must be {state}"),
+        Expectation::GuestRestarted | Expectation::ContainerRestarted => {
+            "it must have started again".to_owned()
+        }
+        Expectation::UnitActivity { unit, activity } => format!("unit {} must be {activity}", visible(unit)),
+        Expectation::UnitRestarted { unit } => format!("unit {} must have started again", visible(unit)),
+        Expectation::FileHash { path, hash } => {
+            format!("{} must have exactly this content ({hash})", visible(path))
+        }
+        Expectation::FileAbsent { path } => format!("{} must be gone", visible(path)),
+        Expectation::ContainerState { state } => format!("the container must be {state}"),
+        Expectation::ContainerImage { image } => format!("the container must run from {}", visible(image)),
+        Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),
+        Expectation::AlertState { state } => format!("the alert must be {state}"),
+        Expectation::Property { name, value } => {
+            format!("{} must be {}", visible(name), visible(&value.to_string()))
+        }
+        Expectation::Present => "it must exist".to_owned(),
+        Expectation::Absent => "it must be gone".to_owned(),
+        Expectation::FreeForm => "nothing particular can be expected; the resource is looked at".to_owned(),
+    }
+}
