@@ -117,7 +117,7 @@ impl<'t> Assignment<'t> {
     fn mask_quoted(&self, text: &str, range: Range<usize>, spans: &mut Spans) {
         let value = &text[range.clone()];
         let about = is_placeholder(value) || (self.is_file_like() && is_path(value));
-        let described = !self.quoted && is_prose_word(value);
+        let described = !self.quoted && self.separator == ":" && is_prose_word(value);
         if !about && !described {
             spans.add(range, self.kind);
         }
@@ -148,6 +148,9 @@ impl<'t> Assignment<'t> {
         }
         let near = &text[end..floor(text, end + 128)];
         let following = near.split(['\n', '\r']).next().unwrap_or_default().trim_start();
+        if matches!(word, "new" | "await") && following.starts_with(char::is_alphabetic) {
+            return;
+        }
         if self.separator == ":" && !self.quoted && self.is_prose(word, following) {
             return;
         }
@@ -176,6 +179,10 @@ impl<'t> Assignment<'t> {
             || (lower.ends_with("pwd") && word.starts_with('/'))
             || (lower == "pass" && !self.quoted && (self.separator != "=" || word.bytes().all(|byte| byte.is_ascii_digit())))
             || word.starts_with(['(', '{'])
+            // `Token::new` is a path of a program.
+            || (self.separator == ":" && word.starts_with(':'))
+            // `--password= --json` lists flags.
+            || (self.name.starts_with('-') && word.starts_with("--"))
             // `PVEAPIToken=user@realm!id=…` keeps its user: a finder of its own masks what is behind it.
             || (lower.ends_with("apitoken") && word.contains('!'))
     }

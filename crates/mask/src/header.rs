@@ -58,7 +58,7 @@ fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
                     .bytes()
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
         };
-        if is_placeholder(word) || ordinary || word.starts_with(['{', '[', '(', '<']) {
+        if is_placeholder(word) || ordinary || word.starts_with(['{', '[', '(', '<', ':']) {
             continue;
         }
         // `PVEAPIToken=user@realm!id=…` keeps its user: another finder masks what is behind it.

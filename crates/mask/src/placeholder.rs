@@ -34,7 +34,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     }
     let bytes = value.as_bytes();
     let first = bytes.first().copied().unwrap_or_default();
-    let filler = first == b'*' || (bytes.len() >= 3 && b"xX.-_#?".contains(&first));
+    let filler = matches!(first, b'*' | b'!') || (bytes.len() >= 3 && b"xX.-_#?!".contains(&first));
     if filler && bytes.iter().all(|byte| *byte == first) {
         return true;
     }
@@ -95,7 +95,7 @@ pub(crate) fn is_prose_word(word: &str) -> bool {
     PROSE.binary_search(&word.as_str()).is_ok()
 }
 
-/// Whether a value is an expression of a program that yields a secret elsewhere.
+/// Whether a value is an expression or a type of a program, and the secret is elsewhere.
 pub(crate) fn is_expression(value: &str) -> bool {
     const OWNERS: &[&str] = &[
         "self.",
@@ -131,11 +131,16 @@ pub(crate) fn is_expression(value: &str) -> bool {
     if OWNERS.iter().any(|owner| value.starts_with(owner)) {
         return true;
     }
-    let name = value
-        .bytes()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte))
-        .count();
-    name > 0 && value.as_bytes().get(name) == Some(&b'(') && value.as_bytes()[0].is_ascii_alphabetic()
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:".contains(byte);
+    let name = value.bytes().take_while(plain).count();
+    let after = value.as_bytes().get(name);
+    let path = value[..name].contains("::")
+        && value[..name]
+            .split("::")
+            .all(|part| part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'));
+    name > 0
+        && value.as_bytes()[0].is_ascii_alphabetic()
+        && (after == Some(&b'(') || (path && matches!(after, None | Some(b'<' | b'{' | b',' | b')' | b';'))))
 }
 
 /// Whether a value names a file of a Unix system.
@@ -165,40 +170,37 @@ pub(crate) fn is_path(value: &str) -> bool {
 const PROSE: &[&str] = &[
     "a",
     "accepted",
+    "all",
+    "amd64",
     "an",
     "any",
     "argon2",
+    "arm64",
+    "armhf",
     "array",
     "authentication",
-    "auto",
     "bcrypt",
     "bool",
     "boolean",
     "bytes",
     "cannot",
-    "changed",
     "compat",
-    "correct",
-    "db",
-    "default",
     "denied",
     "disabled",
     "empty",
     "enabled",
     "error",
-    "exists",
     "expired",
     "failed",
     "failure",
     "files",
-    "found",
+    "i386",
     "incorrect",
     "int",
     "integer",
     "invalid",
     "is",
     "ldap",
-    "locked",
     "malformed",
     "mandatory",
     "md5",
@@ -206,18 +208,16 @@ const PROSE: &[&str] = &[
     "missing",
     "must",
     "never",
+    "new",
     "nis",
     "not",
     "number",
     "object",
-    "ok",
     "optional",
-    "password",
-    "pending",
-    "present",
     "rejected",
     "required",
-    "set",
+    "riscv64",
+    "s390x",
     "sha256",
     "sha512",
     "skipped",
@@ -225,9 +225,7 @@ const PROSE: &[&str] = &[
     "str",
     "string",
     "success",
-    "system",
     "systemd",
-    "text",
     "the",
     "timeout",
     "unchanged",
@@ -235,8 +233,6 @@ const PROSE: &[&str] = &[
     "unknown",
     "unset",
     "updated",
-    "valid",
-    "value",
     "varchar",
     "verified",
     "wrong",
