@@ -15,7 +15,7 @@ use serde_json::{Map, json};
 use crate::agent::{Agent, End};
 use crate::error::Error;
 use crate::history::Entry;
-use crate::work::Work;
+use crate::work::{Halt, Work};
 
 impl Agent {
     /// Brings the execution to where its next turn can begin. Says how it ends if it cannot.
@@ -192,6 +192,13 @@ impl Agent {
         };
         let now = Timestamp::now();
         match &hold.status {
+            // Someone stops the session: nobody is asked any more.
+            HoldStatus::Pending if work.halt() == Some(Halt::Cancelled) => {
+                hold.status = HoldStatus::Withdrawn { at: now };
+                self.pending.push(Record::Hold(hold.clone()));
+                let refusal = work.tape().close_hold(&hold, now);
+                self.refuse_quietly(work, &call, &refusal, now);
+            }
             HoldStatus::Pending if now < hold.expires_at => return Ok(true),
             HoldStatus::Pending => {
                 hold.status = HoldStatus::Expired { at: now };
