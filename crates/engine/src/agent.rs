@@ -450,7 +450,6 @@ impl Agent {
         match decided {
             Ok(answer) => {
                 let end = self.release(work, &completion.model, &answer, now);
-                self.keep(work).await?;
                 Ok(Next::End(end))
             }
             Err(refusal) => {

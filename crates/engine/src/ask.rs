@@ -263,7 +263,7 @@ impl Agent {
         at: Timestamp,
     ) {
         let last = &self.conversation.last_body;
-        let shared = last.iter().zip(body.iter()).take_while(|(a, b)| a == b).count();
+        let shared = shared(last, body);
         self.conversation.interactions += 1;
         self.pending.push(Record::Interaction(Interaction {
             execution: self.record.id.clone(),
@@ -285,6 +285,19 @@ impl Agent {
     pub(crate) fn resume_conversation(&mut self, interactions: u32) {
         self.conversation.interactions = interactions;
     }
+}
+
+/// How many bytes two texts have in common from their beginning.
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 256;
+    let blocks = a
+        .chunks_exact(BLOCK)
+        .zip(b.chunks_exact(BLOCK))
+        .take_while(|(a, b)| a == b)
+        .count();
+    let start = blocks * BLOCK;
+    let rest = a[start..].iter().zip(&b[start..]).take_while(|(a, b)| a == b);
+    start + rest.count()
 }
 
 fn what_follows(failure: &Failure) -> Asked {

@@ -315,12 +315,22 @@ impl Agent {
         let now = Timestamp::now();
         let kind = started.plan().kind;
         let resource = started.plan().resource().cloned();
+        // What was read is mostly what is answered: it is looked through once.
+        let same = reading
+            .as_ref()
+            .is_some_and(|reading| response.outcome() == Ok(&reading.data));
         let response = masked(masker, &response);
         let evidence = match reading {
             None => None,
             Some(reading) => {
-                let mut data = reading.data;
-                masker.mask_value(&mut data);
+                let data = match response.outcome() {
+                    Ok(data) if same => data.clone(),
+                    _ => {
+                        let mut data = reading.data;
+                        masker.mask_value(&mut data);
+                        data
+                    }
+                };
                 Some(Evidence {
                     id: EvidenceId::from_bytes(draw()?),
                     session: work.session().clone(),

@@ -169,29 +169,33 @@ impl History {
 
     /// The messages for a model that takes `room` tokens beside the instructions and the tools.
     pub fn messages(&self, results: Results, room: usize) -> Result<Vec<Message>, TooLong> {
-        let shown = self.shown(results);
-        let whole: usize = shown.iter().map(|(_, entry)| entry.bytes()).sum();
+        let whole: usize = self.shown(results).map(|(_, entry)| entry.bytes()).sum();
         if tokens(whole) <= room {
-            return Ok(shown.iter().map(|(_, entry)| message(entry, results)).collect());
+            return Ok(self
+                .shown(results)
+                .map(|(_, entry)| message(entry, results))
+                .collect());
         }
+        let shown = self
+            .shown(results)
+            .map(|(at, entry)| (at, entry.clone()))
+            .collect();
         self.shortened(shown, results, room)
     }
 
     /// What a model is shown if there is room: everything of the present run, and of earlier ones what the wire has a
     /// place for.
-    fn shown(&self, results: Results) -> Vec<(usize, Entry)> {
+    fn shown(&self, results: Results) -> impl Iterator<Item = (usize, &Entry)> {
         self.entries
             .iter()
             .enumerate()
-            .filter(|(at, entry)| match entry {
+            .filter(move |(at, entry)| match entry {
                 Entry::System { .. } => false,
                 Entry::User { .. } => true,
                 Entry::Note { .. } => *at >= self.run,
                 Entry::Assistant { answer, .. } => *at >= self.run || *answer || results == Results::Messages,
                 Entry::Tool { .. } => *at >= self.run || results == Results::Messages,
             })
-            .map(|(at, entry)| (at, entry.clone()))
-            .collect()
     }
 
     /// Makes room: the oldest results first, then whole earlier runs, then the results of the present run that are not

@@ -40,6 +40,8 @@ pub(crate) struct Work {
     pub(crate) draining: CancellationToken,
     pub(crate) deadline: Instant,
     tape: Mutex<Tape>,
+    /// What is kept with the next thing that is.
+    later: Mutex<Vec<Record>>,
 }
 
 impl Work {
@@ -60,6 +62,7 @@ impl Work {
             draining,
             deadline,
             tape: Mutex::new(tape),
+            later: Mutex::default(),
         }
     }
 
@@ -95,10 +98,29 @@ impl Work {
         }
     }
 
+    /// Keeps records with the next thing that is kept: nobody waits for these alone.
+    pub(crate) fn keep_later(&self, records: Vec<Record>) {
+        self.later
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(records);
+    }
+
+    /// What is to be kept: what waited, these records, and the questions to the gate that were not kept yet.
+    fn together(&self, records: Vec<Record>) -> Vec<Record> {
+        let mut all = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
+        if all.is_empty() {
+            all = records;
+        } else {
+            all.extend(records);
+        }
+        all.extend(self.tape().take_steps().into_iter().map(Record::Step));
+        all
+    }
+
     /// Keeps records, together with every question to the gate that was not kept yet.
-    pub(crate) async fn keep(&self, mut records: Vec<Record>) -> Result<(), Error> {
-        let steps = self.tape().take_steps();
-        records.extend(steps.into_iter().map(Record::Step));
+    pub(crate) async fn keep(&self, records: Vec<Record>) -> Result<(), Error> {
+        let records = self.together(records);
         if records.is_empty() {
             return Ok(());
         }
@@ -121,9 +143,8 @@ impl Work {
 
     /// Keeps what must not be lost while there is a chance: what a call did. A store without room is asked again for a
     /// while; after that the call counts as interrupted, and its resource is looked at before anything else happens to it.
-    pub(crate) async fn keep_receipt(&self, mut records: Vec<Record>) -> Result<(), Error> {
-        let steps = self.tape().take_steps();
-        records.extend(steps.into_iter().map(Record::Step));
+    pub(crate) async fn keep_receipt(&self, records: Vec<Record>) -> Result<(), Error> {
+        let records = self.together(records);
         let batch = Batch {
             session: self.session().clone(),
             claim: Some(self.claim.clone()),
