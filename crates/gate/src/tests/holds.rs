@@ -314,3 +314,124 @@ fn closing_an_old_hold_does_not_make_a_later_run_of_the_same_call_look_failed() 
         Rule::Repetition
     );
 }
+
+/// What an approver's process leaves in the store: the hold, and what is kept of the token.
+fn accepted(stage: &Stage, hold: &Hold, by: &str) -> (Hold, TokenRecord) {
+    let mut hold = hold.clone();
+    let by = user(by);
+    let (token, mut record) = hold.open_for(by.clone(), [7; 32], stage.now);
+    let mut approval = Approval {
+        by: &by,
+        token: &token,
+        record: &mut record,
+    };
+    stage.gate.accept(&mut hold, &mut approval, stage.now).unwrap();
+    (hold, record)
+}
+
+fn redeem(stage: &mut Stage, hold: &Hold, record: &TokenRecord) -> Result<Permit, Box<Refusal>> {
+    let situation = stage.situation();
+    stage
+        .gate
+        .redeem(&mut stage.world, &mut stage.session, hold, record, situation)
+}
+
+#[test]
+fn a_yes_that_was_given_elsewhere_is_redeemed_once() {
+    let mut stage = stage();
+    let held = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &held, "anna");
+    let permit = redeem(&mut stage, &hold, &record).unwrap();
+    assert_eq!(
+        (permit.plan_hash(), permit.approved_by()),
+        (held.plan_hash, Some(&user("anna")))
+    );
+    let again = redeem(&mut stage, &hold, &record).unwrap_err();
+    assert_eq!(again.rule, Rule::Hold);
+    stage.run(permit, Outcome::Succeeded);
+}
+
+#[test]
+fn what_proves_no_yes_redeems_nothing() {
+    let mut stage = stage();
+    let held = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &held, "anna");
+    let mut pending = hold.clone();
+    pending.status = HoldStatus::Pending;
+    let mut denied = hold.clone();
+    denied.status = HoldStatus::Denied {
+        by: user("anna"),
+        at: stage.now,
+        reason: "no".to_owned(),
+    };
+    let mut other_plan = hold.clone();
+    other_plan
+        .plan
+        .arguments
+        .insert("action".to_owned(), "stop".into());
+    let unused = TokenRecord {
+        used_at: None,
+        ..record.clone()
+    };
+    let of_another = TokenRecord {
+        approver: user("boris"),
+        ..record.clone()
+    };
+    let for_another_plan = TokenRecord {
+        plan_hash: interlock_protocol::ContentHash::of("another"),
+        ..record.clone()
+    };
+    let cases = [
+        ("pending", &pending, &record),
+        ("denied", &denied, &record),
+        ("another plan", &other_plan, &record),
+        ("unused token", &hold, &unused),
+        ("token of another", &hold, &of_another),
+        ("token for another plan", &hold, &for_another_plan),
+    ];
+    for (what, hold, record) in cases {
+        let refusal = redeem(&mut stage, hold, record).unwrap_err();
+        assert_eq!(refusal.rule, Rule::Hold, "{what}");
+    }
+    assert!(redeem(&mut stage, &hold, &record).is_ok());
+}
+
+#[test]
+fn a_yes_does_not_last_for_ever_and_meets_the_state_of_the_world() {
+    let mut stage = stage();
+    let held = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &held, "anna");
+    let mut late = Stage::at_level(ControlLevel::Controlled).discover(vec![jellyfin()]);
+    late.now = stage.now + REDEEM_WITHIN + SignedDuration::from_secs(1);
+    assert_eq!(
+        redeem(&mut late, &hold, &record).unwrap_err().code,
+        ErrorCode::Timeout
+    );
+    let mut changed = Stage::at_level(ControlLevel::Controlled).discover(vec![jellyfin().in_state("paused")]);
+    changed.now = stage.now;
+    let refusal = redeem(&mut changed, &hold, &record).unwrap_err();
+    assert!(
+        matches!(refusal.rule, Rule::LiveState | Rule::Hold),
+        "{refusal:?}"
+    );
+    stage.world.kill_switch = KillSwitch::Engaged;
+    assert_eq!(
+        redeem(&mut stage, &hold, &record).unwrap_err().rule,
+        Rule::KillSwitch
+    );
+}
+
+#[test]
+fn a_no_that_was_given_elsewhere_is_told_with_its_reason() {
+    let mut stage = stage();
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    stage
+        .gate
+        .reject(&mut hold, &user("anna"), "not now", stage.now)
+        .unwrap();
+    let twice = stage.gate.reject(&mut hold, &user("anna"), "really", stage.now);
+    assert!(twice.is_err());
+    let refusal = stage.gate.denied(&mut stage.session, &hold);
+    assert_eq!(refusal.details.get("reason"), Some(&json!("not now")));
+    assert!(approve(&mut stage, &mut hold, "anna", [1; 32]).is_err());
+}
