@@ -18,11 +18,11 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test lint audit bench fuzz web
+.PHONY: help demo build test test-realmodel lint audit bench bench-sessions fuzz web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## show what works today
 	@printf '%s\n' '' \
@@ -53,6 +53,12 @@ test: ## run every test
 	  cargo test --workspace --locked --no-fail-fast; \
 	fi
 
+# A real small model on loopback, if there is one here: nobody scripted what it says.
+REALMODEL ?= ../shared/realmodel/start
+
+test-realmodel: build ## let a real small model loose on this machine (optional; needs REALMODEL)
+	@REALMODEL="$(REALMODEL)" INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" scripts/test-realmodel
+
 lint: ## formatting, clippy as errors, licences and sources of what we depend on
 	$(call say,checking the formatting)
 	cargo fmt --all --check
@@ -66,9 +72,20 @@ audit: ## known vulnerabilities in what we depend on (fetches the advisory datab
 	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
 	cargo deny --locked check advisories
 
-bench: ## measure the shell analysis and the gate
-	$(call say,measuring)
+bench: bench-sessions ## measure the shell analysis, the gate, the store, masking and whole sessions
+	$(call say,measuring the rooms)
 	cargo bench --workspace --locked --benches
+
+bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that answers at once
+	cargo build --release --locked --package interlock-engine --example instant-model
+	$(call say,1000 sessions of 8 turns, 64 at a time, on one core and on all)
+	@out="$${CARGO_TARGET_DIR:-$$PWD/target}/release"; folder="$$(mktemp -d)"; \
+	"$$out/examples/instant-model" >"$$folder/url" & server=$$!; \
+	trap 'kill $$server; rm -rf "$$folder"' EXIT; \
+	for _ in $$(seq 100); do [ -s "$$folder/url" ] && break; sleep 0.1; done; \
+	run() { "$$@" "$$out/interlock" bench sessions --model-url "$$(cat "$$folder/url")" --sessions 1000 --concurrency 64; }; \
+	if command -v taskset >/dev/null; then printf 'one core:\n'; run taskset -c 0; fi; \
+	printf '\nall cores:\n'; run env
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
