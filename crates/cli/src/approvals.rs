@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use interlock_gate::Hold;
-use interlock_protocol::{ContentHash, SessionId};
+use interlock_protocol::SessionId;
 use interlock_store::{Holds, Store};
 use jiff::Timestamp;
 
@@ -27,7 +27,7 @@ Examples:
   interlock approvals
   interlock approvals show hold_1f2e
   interlock approvals approve hold_1f2e
-  interlock approvals approve hold_1f2e --plan-hash sha256:… --json
+  interlock approvals approve hold_1f2e --plan-hash 9f86d081… --json
   interlock approvals deny hold_1f2e --reason 'not before the backup'
 
 With --json the list is JSON Lines, one hold on each line.
@@ -181,7 +181,7 @@ fn check_open(hold: &Hold) -> Result<(), Failure> {
 /// Makes sure that whoever approves has seen the plan.
 async fn seen(driver: &mut Driver<'_>, hold: &Hold, hash: Option<&str>) -> Result<bool, Failure> {
     if let Some(hash) = hash {
-        let same = hash == hold.plan_hash.to_string() || bare(hold.plan_hash) == hash;
+        let same = hash == hold.plan_hash.to_string();
         return if same {
             Ok(true)
         } else {
@@ -211,13 +211,6 @@ async fn seen(driver: &mut Driver<'_>, hold: &Hold, hash: Option<&str>) -> Resul
             Typed::Details | Typed::Unclear => {}
         }
     }
-}
-
-/// The hash without the name of its kind.
-fn bare(hash: ContentHash) -> String {
-    let text = hash.to_string();
-    text.split_once(':')
-        .map_or(text.clone(), |(_, hex)| hex.to_owned())
 }
 
 async fn carry_on(mut driver: Driver<'_>, hold: &Hold, no_run: bool) -> Result<Ending, Failure> {

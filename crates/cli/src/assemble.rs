@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use interlock_config::{Config, Loaded};
+use interlock_config::Config;
 use interlock_engine::{Engine, Prompts, Queue, Setup};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_gate::{Catalogue, Gate};
@@ -14,7 +14,7 @@ use interlock_store::{Options, Store};
 use interlock_tools::{Inventory, LocalHost, Toolbox};
 
 use crate::failure::Failure;
-use crate::globals::{Globals, say};
+use crate::globals::Globals;
 use crate::person::whoami;
 use crate::settings::{self, Folders};
 
@@ -32,21 +32,12 @@ impl Assembled {
     }
 }
 
-/// The configuration, with what it warns about said.
-pub(crate) fn load(globals: &Globals) -> Result<Loaded, Failure> {
-    let loaded = settings::load(globals)?;
-    for warning in &loaded.warnings {
-        say(&format!("warning: {warning}"));
-    }
-    Ok(loaded)
-}
-
 /// The store alone, for commands that only look at the record or change something in it.
 pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
     // A store that was named needs no configuration: what stops everything must not depend on it.
     let options = match &globals.store {
         Some(text) => text.parse::<Options>()?,
-        None => settings::store(globals, &load(globals)?)?,
+        None => settings::store(globals, &settings::load(globals)?)?,
     };
     Ok(Store::open(&options)?)
 }
@@ -80,7 +71,12 @@ fn toolbox(config: &Config, host: &LocalHost) -> Result<Toolbox, Failure> {
 
 /// The whole engine.
 pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
-    let loaded = load(globals)?;
+    let loaded = settings::load(globals)?;
+    if let Some(file) = &loaded.file {
+        for warning in &loaded.warnings {
+            globals.say(&format!("warning: {}:{warning}", file.display()));
+        }
+    }
     let store = Store::open(&settings::store(globals, &loaded)?)?;
     from(&loaded.config, loaded.file.as_deref(), store, Folders::of_user())
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::bare;
+use crate::assemble::{assemble, bare};
 use crate::drive::{Driver, is_end};
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -42,8 +42,12 @@ struct Form<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    // Needs no model and no configuration but the store: stopping must work when nothing else does.
-    let assembled = bare(globals)?;
+    // Asking for it needs nothing but the store: stopping must work when the configuration does not. Winding up a session
+    // that nobody has needs the rest.
+    let (assembled, whole) = match assemble(globals) {
+        Ok(assembled) => (assembled, true),
+        Err(_) => (bare(globals)?, false),
+    };
     let store = assembled.store();
     let session = store.find_session(&arguments.session).await?.submitted.id;
     let cancelled = assembled.engine.cancel(&session, &assembled.by).await?;
@@ -54,7 +58,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             if is_end(now.status) || Timestamp::now() >= until {
                 break;
             }
-            if now.worker.is_none() {
+            if now.worker.is_none() && whole {
                 // Nobody has it: it is wound up here.
                 Driver::new(globals, &assembled)?.work(&session).await?;
                 break;
@@ -72,7 +76,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         Cancelled::Ended => format!("{session} had ended before: it is {status}\n"),
         Cancelled::Now | Cancelled::Requested if is_end(status) => format!("{session} is {status}\n"),
         Cancelled::Now | Cancelled::Requested => {
-            format!("{session} is being stopped by the process that works on it\n")
+            format!("{session} is being stopped by whoever works on it, now or next\n")
         }
     })?;
     Ok(match cancelled {

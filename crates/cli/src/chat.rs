@@ -105,6 +105,9 @@ impl Chat<'_> {
     /// One line.
     async fn turn(&mut self, line: &str) -> Result<Next, Failure> {
         if line.starts_with('/') {
+            if line != "/quit" && line != "/exit" {
+                self.last = Ending::Done;
+            }
             return match Command::parse(line) {
                 Ok(command) => Box::pin(self.command(command)).await,
                 Err(why) => Err(Failure::Wrong(why)),

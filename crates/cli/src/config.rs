@@ -155,7 +155,7 @@ fn check(globals: &Globals, file: Option<PathBuf>) -> Result<Ending, Failure> {
             .unwrap_or_else(|| "no file: the built-in defaults".to_owned());
         let _ = writeln!(
             text,
-            "{}: {what} ({} models, {} agents, {} chains)",
+            "{}: {what} (models: {}, agents: {}, chains: {})",
             paint.paint(Tone::Good, "ok"),
             config.models.len(),
             config.agents.len(),

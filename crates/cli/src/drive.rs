@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::keyboard::Keyboard;
 use crate::progress::Progress;
+use crate::report::events;
 
 /// How often this process says that it lives, and looks whether someone wants a session stopped.
 const BEAT: Duration = Duration::from_secs(1);
@@ -132,6 +133,8 @@ impl<'a> Driver<'a> {
 
     /// Works until the session ends or pauses.
     pub(crate) async fn work(&mut self, session: &SessionId) -> Result<Status, Failure> {
+        let before = events(self.assembled.store(), session).await?;
+        self.progress.recall(&before);
         self.progress.begin();
         let status = self.worked(session).await;
         self.progress.end();

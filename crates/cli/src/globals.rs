@@ -54,10 +54,8 @@ pub(crate) struct Globals {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
     #[default]
     Text,
-    /// One JSON document on each line.
     Json,
 }
 
@@ -127,7 +125,8 @@ impl Globals {
             Ok(filter) if !filter.is_empty() => EnvFilter::try_new(&filter)
                 .map_err(|error| Failure::wrong(format!("{LOG} is no filter: {error}")))?,
             _ => EnvFilter::new(match self.verbose {
-                0 => "warn",
+                // What a model failed with is told where it matters.
+                0 => "warn,interlock_engine::ask=error",
                 1 => "warn,interlock=info,interlock_engine=info,interlock_model=info,interlock_store=info",
                 _ => {
                     "info,interlock=debug,interlock_engine=debug,interlock_model=debug,interlock_store=debug"

@@ -6,9 +6,9 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::Ending;
-use crate::assemble::load;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::settings;
 use crate::table::Table;
 use crate::terminal::Tone;
 
@@ -101,7 +101,7 @@ impl Key {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let loaded = load(globals)?;
+    let loaded = settings::load(globals)?;
     let options = &loaded.config.models;
     match &arguments.what {
         What::List => {

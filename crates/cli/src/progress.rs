@@ -63,6 +63,11 @@ impl Progress {
         }
     }
 
+    /// Takes note of what happened before, without showing it.
+    pub(crate) fn recall(&mut self, events: &[interlock_protocol::Event]) {
+        self.steps.recall(events);
+    }
+
     /// Begins to move.
     pub(crate) fn begin(&mut self) {
         if let How::Terminal { bar, .. } = &self.how {

@@ -137,14 +137,20 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 
 /// The question, from the arguments or from standard input.
 fn question(words: &[String]) -> Result<String, Failure> {
-    match words {
+    let question = match words {
         [] if io::stdin().is_terminal() => Err(Failure::wrong(
             "there is no question; write `interlock run 'your question'`, or pipe it in",
         )),
         [] => read_input(),
         [dash] if dash == "-" => read_input(),
         words => Ok(words.join(" ")),
+    }?;
+    if question.trim().is_empty() {
+        return Err(Failure::wrong(
+            "the question is empty; write `interlock run 'your question'`",
+        ));
     }
+    Ok(question)
 }
 
 /// What stands on standard input, up to the limit.

@@ -24,6 +24,14 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    /// Takes note of what happened before.
+    pub(crate) fn recall(&mut self, events: &[Event]) {
+        for event in events {
+            self.told(event, Paint::Off);
+        }
+        self.running.clear();
+    }
+
     /// What is being done now, if a tool is running.
     pub(crate) fn doing(&self) -> Option<String> {
         let call = self.calls.get(self.running.iter().next()?)?;
@@ -80,10 +88,10 @@ impl Steps {
                 call,
                 decision: Decision::Refused(refusal),
             } => {
-                let what = call
-                    .as_ref()
-                    .and_then(|id| self.calls.get(id))
-                    .map_or_else(|| "the answer".to_owned(), described);
+                let what = match call {
+                    None => "the answer".to_owned(),
+                    Some(id) => self.calls.get(id).map_or_else(|| "a call".to_owned(), described),
+                };
                 bad(format!(
                     "{what} refused by {}: {}",
                     refusal.rule,

@@ -8,9 +8,10 @@ use interlock_protocol::{KindRule, ToolDefinition};
 use interlock_tools::Filter;
 
 use crate::Ending;
-use crate::assemble::{load, tools};
+use crate::assemble::tools;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::settings;
 use crate::table::Table;
 use crate::terminal::{Paint, Tone};
 
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let loaded = load(globals)?;
+    let loaded = settings::load(globals)?;
     let toolbox = tools(&loaded.config)?;
     let catalogue = Catalogue::built_in().map_err(Failure::unsuccessful)?;
     let all = toolbox.list(&catalogue, &Filter::default());

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Ending;
-use crate::assemble::{gate, load};
+use crate::assemble::gate;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::settings;
@@ -81,7 +81,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             .map_err(|error| Failure::wrong(format!("{} is no trace: {error}", file.display())))?;
         return check(globals, &trace);
     }
-    let loaded = load(globals)?;
+    let loaded = settings::load(globals)?;
     let store = Store::open(&settings::store(globals, &loaded)?)?;
     let named = arguments.run.as_deref().unwrap_or_default();
     let trace = trace(&store, &gate(&loaded.config)?, named).await?;

@@ -250,6 +250,8 @@ impl Chat<'_> {
                 .engine
                 .submit(self.how.apply(submission, assembled))
                 .await?;
+            // Nobody asked a model anything: the session ends before one is asked, and the call reopens it.
+            assembled.engine.cancel(&session, &assembled.by).await?;
             self.session = Some(session.clone());
             session
         };
