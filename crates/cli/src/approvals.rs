@@ -202,7 +202,11 @@ async fn seen(driver: &mut Driver<'_>, hold: &Hold, hash: Option<&str>) -> Resul
     say(&plan::render(hold, Timestamp::now(), paint));
     loop {
         say("Approve exactly this? [y]es, [n]o");
-        let Some(line) = driver.keyboard.line().await else {
+        let line = tokio::select! {
+            line = driver.keyboard.line() => line,
+            _ = driver.interrupt.recv() => return Err(Failure::Interrupted),
+        };
+        let Some(line) = line else {
             return Ok(false);
         };
         match typed(&line) {

@@ -80,7 +80,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     if prompt.is_for_people() {
         say("Ask something, or /help. Ctrl-D leaves.");
     }
-    while let Some(line) = prompt.line(&mut chat.driver.keyboard).await? {
+    while let Some(line) = prompt.line(&mut chat.driver).await? {
         let line = line.trim();
         if line.is_empty() {
             continue;

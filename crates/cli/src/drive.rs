@@ -142,8 +142,20 @@ impl<'a> Driver<'a> {
     }
 
     async fn worked(&mut self, session: &SessionId) -> Result<Status, Failure> {
+        let _beat = Beat::start(self.assembled.engine.clone(), self.assembled.queue.clone());
+        loop {
+            if let Some(status) = self.claimed(session).await? {
+                return Ok(status);
+            }
+            if let Some(status) = self.follow(session).await? {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// Works on the session here; nothing if another process has it.
+    async fn claimed(&mut self, session: &SessionId) -> Result<Option<Status>, Failure> {
         let engine = self.assembled.engine.clone();
-        let _beat = Beat::start(engine.clone(), self.assembled.queue.clone());
         let mut live = engine.watch();
         let work = engine.work_on(session);
         tokio::pin!(work);
@@ -176,18 +188,18 @@ impl<'a> Driver<'a> {
             }
         }
         match outcome {
-            Ok(outcome) => Ok(outcome.status),
-            Err(EngineError::Store(StoreError::WrongStatus { status, .. })) if !is_end(status) => {
-                self.follow(session).await
+            Ok(outcome) => Ok(Some(outcome.status)),
+            Err(EngineError::Store(StoreError::WrongStatus { status, .. })) => {
+                Ok(Some(status).filter(|status| is_end(*status)))
             }
-            Err(EngineError::Store(StoreError::WrongStatus { status, .. })) => Ok(status),
-            Err(EngineError::Store(StoreError::ClaimLost { .. })) => self.follow(session).await,
+            Err(EngineError::Store(StoreError::ClaimLost { .. })) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Watches another process work on the session, until it ends or pauses.
-    async fn follow(&mut self, session: &SessionId) -> Result<Status, Failure> {
+    /// Watches another process work on the session, until it ends or pauses; nothing once it is free again, because that
+    /// process is gone.
+    async fn follow(&mut self, session: &SessionId) -> Result<Option<Status>, Failure> {
         let engine = &self.assembled.engine;
         let store = self.assembled.store();
         let mut after = Sequence::START;
@@ -204,8 +216,11 @@ impl<'a> Driver<'a> {
                     self.progress.event(event);
                 }
             }
+            if status == Status::Pending {
+                return Ok(None);
+            }
             if is_end(status) || status == Status::Held {
-                return Ok(status);
+                return Ok(Some(status));
             }
             tokio::select! {
                 () = tokio::time::sleep(FOLLOW) => {}

@@ -31,6 +31,7 @@ mod plan;
 mod progress;
 mod prove;
 mod report;
+mod resume;
 mod run;
 mod sessions;
 mod settings;
@@ -97,6 +98,8 @@ enum Command {
     Alert(alert::Arguments),
     /// List what waits for a human, and decide.
     Approvals(approvals::Arguments),
+    /// Carry on with a session that waits, or whose process is gone.
+    Resume(resume::Arguments),
     /// Stop a session.
     Cancel(cancel::Arguments),
     /// Stop all writes at once, or let them go again.
@@ -174,6 +177,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Trace(arguments) => wait(globals, trace::run(globals, arguments)),
         Command::Alert(arguments) => wait(globals, alert::run(globals, arguments)),
         Command::Approvals(arguments) => wait(globals, approvals::run(globals, arguments)),
+        Command::Resume(arguments) => wait(globals, resume::run(globals, arguments)),
         Command::Cancel(arguments) => wait(globals, cancel::run(globals, arguments)),
         Command::KillSwitch(arguments) => wait(globals, kill_switch::run(globals, arguments)),
         Command::Model(arguments) => wait(globals, model::run(globals, arguments)),

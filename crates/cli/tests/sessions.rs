@@ -48,6 +48,19 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
+/// The session that is worked on, once one is.
+fn in_progress(home: &Home) -> String {
+    for _ in 0..200 {
+        let sessions = home
+            .run(&["sessions", "--json", "--status", "in_progress"])
+            .json_lines();
+        if let Some(session) = sessions.first() {
+            return text(session, "session_id").to_owned();
+        }
+    }
+    panic!("nobody works on anything")
+}
+
 #[test]
 fn a_question_is_answered_with_its_steps_beside_it() {
     let home = Home::with_script(READS);
@@ -305,14 +318,7 @@ fn an_alert_is_worked_on_here_or_left_in_the_queue() {
 fn a_session_is_stopped_from_another_process() {
     let home = Home::with_script("replies:\n  - text: Never.\n    delay: 60s\n");
     let child = home.start(&["run", "--json", "question"]);
-    let session = loop {
-        let sessions = home
-            .run(&["sessions", "--json", "--status", "in_progress"])
-            .json_lines();
-        if let Some(session) = sessions.into_iter().next() {
-            break text(&session, "session_id").to_owned();
-        }
-    };
+    let session = in_progress(&home);
     let cancelled = home.run(&["cancel", &session]);
     assert_eq!(cancelled.exit, Some(0), "{cancelled}");
     let ran = ended(child);
@@ -322,6 +328,42 @@ fn a_session_is_stopped_from_another_process() {
         "{ran}"
     );
     assert_eq!(home.run(&["cancel", &session]).exit, Some(1));
+}
+
+#[test]
+fn an_interrupt_stops_what_runs_and_keeps_what_happened() {
+    let home = Home::with_script(&READS.replace("df -h /", "sleep 60"));
+    let child = home.start(&["run", "--json", "question"]);
+    in_progress(&home);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let ran = ended(child);
+    assert_eq!(
+        (ran.exit, &ran.json()["status"]),
+        (Some(1), &"cancelled".into()),
+        "{ran}"
+    );
+}
+
+#[test]
+fn a_session_whose_process_was_killed_is_carried_on() {
+    let home =
+        Home::with_script(&READS.replace("  - text: Let me look.", "  - text: Let me look.\n    delay: 2s"));
+    let config = "models:\n  demo:\n    provider: scripted\n    script: script.yaml\nqueue:\n  heartbeat: 1s\n  orphan_after: 3s\n";
+    home.write("config/interlock/interlock.yaml", config);
+    let mut child = home.start(&["run", "question"]);
+    let session = in_progress(&home);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = home.run(&["resume", &session, "--json"]);
+    assert_eq!(
+        (ran.exit, &ran.json()["status"]),
+        (Some(0), &"completed".into()),
+        "{ran}"
+    );
+    assert_eq!(home.run(&["trace", &session, "--check"]).exit, Some(0));
+    let again = home.run(&["resume", &session]);
+    assert_eq!(again.exit, Some(1), "{again}");
 }
 
 #[test]

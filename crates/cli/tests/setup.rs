@@ -154,6 +154,7 @@ fn every_command_explains_itself_with_an_example() {
         &["approvals", "approve"],
         &["approvals", "deny"],
         &["cancel"],
+        &["resume"],
         &["kill-switch"],
         &["model"],
         &["model", "list"],

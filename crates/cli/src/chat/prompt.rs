@@ -8,9 +8,9 @@ use rustyline::error::ReadlineError;
 use rustyline::history::{History as _, MemHistory};
 
 use super::history::History;
+use crate::drive::Driver;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::keyboard::Keyboard;
 
 /// Where lines come from.
 pub(super) enum Prompt {
@@ -47,9 +47,12 @@ impl Prompt {
     }
 
     /// The next line; nothing at the end.
-    pub(super) async fn line(&mut self, keyboard: &mut Keyboard) -> Result<Option<String>, Failure> {
+    pub(super) async fn line(&mut self, driver: &mut Driver<'_>) -> Result<Option<String>, Failure> {
         match self {
-            Self::Pipe => Ok(keyboard.line().await),
+            Self::Pipe => tokio::select! {
+                line = driver.keyboard.line() => Ok(line),
+                _ = driver.interrupt.recv() => Err(Failure::Interrupted),
+            },
             Self::Person { editor, history } => loop {
                 match editor.readline("» ") {
                     Ok(line) => {

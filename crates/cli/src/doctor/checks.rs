@@ -187,7 +187,7 @@ async fn queue(store: &Store) -> Result<Check, interlock_store::Error> {
         Check::warn(
             "queue",
             found,
-            "a process that worked on them may be gone; the next one to run takes them over, or `interlock cancel ID`",
+            "a process that worked on them may be gone; carry on with `interlock resume ID`, or `interlock cancel ID`",
         )
     } else {
         Check::ok("queue", found)
