@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Ending;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::terminal::{Paint, Tone};
+use crate::terminal::{Paint, Tone, visible_lines};
 
 /// Look at everything that Interlock depends on.
 #[derive(Args)]
@@ -91,6 +91,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     Ok(if ok { Ending::Done } else { Ending::Unsuccessful })
 }
 
+/// What was found may have several lines; they stand under each other.
+fn found(text: &str, width: usize) -> String {
+    visible_lines(text.trim_end()).replace('\n', &format!("\n{:>width$}", "", width = width + 8))
+}
+
 fn render(checks: &[Check], paint: Paint) -> String {
     let width = checks
         .iter()
@@ -105,7 +110,12 @@ fn render(checks: &[Check], paint: Paint) -> String {
             State::Fail => paint.paint(Tone::Bad, "fail"),
         };
         // Writing into a String cannot fail.
-        let _ = writeln!(text, "{word}  {:<width$}  {}", check.name, check.found);
+        let _ = writeln!(
+            text,
+            "{word}  {:<width$}  {}",
+            check.name,
+            found(&check.found, width)
+        );
         if let Some(remedy) = &check.remedy {
             let _ = writeln!(text, "{:>width$}  → {remedy}", "", width = width + 4);
         }

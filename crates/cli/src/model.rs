@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::settings;
 use crate::table::Table;
-use crate::terminal::Tone;
+use crate::terminal::{Tone, visible_lines};
 
 /// List models, or ask one what it can do.
 #[derive(Args)]
@@ -147,7 +147,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 }
             });
             let report = check::check(&client, &cancel).await;
-            globals.print(&report, |_| report.to_string())?;
+            globals.print(&report, |_| visible_lines(&report.to_string()))?;
             if cancel.is_cancelled() {
                 return Err(Failure::Interrupted);
             }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::steps::{moment, seconds, summary};
-use crate::terminal::{Paint, Tone, visible};
+use crate::terminal::{Paint, Tone, visible, visible_lines};
 
 /// A hold, for programs.
 #[derive(Serialize)]
@@ -164,19 +164,9 @@ fn paint_padded(name: &str, paint: Paint) -> String {
     paint.paint(Tone::Quiet, &format!("{name:<10}"))
 }
 
-/// A text that someone is about to approve is never cut: every line of it, with what a terminal acts on written out.
+/// A text that someone is about to approve is never cut.
 fn whole(text: &str) -> String {
-    const CHUNK: usize = 200;
-    let mut lines = Vec::new();
-    for line in text.split('\n') {
-        let characters: Vec<char> = line.chars().collect();
-        let shown: String = characters
-            .chunks(CHUNK)
-            .map(|chunk| visible(&chunk.iter().collect::<String>()))
-            .collect();
-        lines.push(shown);
-    }
-    lines.join("\n              ")
+    visible_lines(text).replace('\n', "\n              ")
 }
 
 /// What must be observed after a write, in words.

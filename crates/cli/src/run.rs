@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::globals::{Globals, say};
 use crate::report::Facts;
 use crate::steps::seconds;
-use crate::terminal::Tone;
+use crate::terminal::{Tone, visible};
 
 /// Ask a question and have it answered with live tools.
 #[derive(Args)]
@@ -198,7 +198,11 @@ pub(crate) async fn tell(driver: &mut Driver<'_>, session: &SessionId) -> Result
         }
     }
     if let Some(error) = &facts.session.error {
-        say(&format!("{}: {error}", paint.paint(Tone::Bad, status.as_str())));
+        say(&format!(
+            "{}: {}",
+            paint.paint(Tone::Bad, status.as_str()),
+            visible(error)
+        ));
     }
     say(&paint.paint(Tone::Quiet, &footer(&facts)));
     Ok(ending(status))

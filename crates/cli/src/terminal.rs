@@ -73,6 +73,18 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
+/// The whole text as people may see it, its lines as they are: for what must not be cut.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let line = |line: &str| {
+        let characters: Vec<char> = line.chars().collect();
+        let parts = characters.chunks(MOST_SHOWN);
+        parts
+            .map(|part| visible(&part.iter().collect::<String>()))
+            .collect::<String>()
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +105,16 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(visible(text), expected);
         }
+    }
+
+    #[test]
+    fn what_someone_decides_about_is_shown_whole_and_harmless() {
+        let long = "x".repeat(10_000);
+        assert_eq!(visible_lines(&long), long);
+        assert_eq!(
+            visible_lines("touch a\n\u{1b}[1Arm b\r\n"),
+            "touch a\n\\u{1b}[1Arm b\\r\n"
+        );
     }
 
     #[test]

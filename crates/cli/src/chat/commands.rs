@@ -15,7 +15,7 @@ use crate::plan;
 use crate::sessions::{short, tone};
 use crate::steps::moment;
 use crate::table::Table;
-use crate::terminal::Tone;
+use crate::terminal::{Tone, visible_lines};
 use crate::tools::{listed, nearest};
 use crate::trace;
 
@@ -261,7 +261,7 @@ impl Chat<'_> {
             .await?
         {
             Called::Answered { text, failed, .. } => {
-                print(&format!("{text}\n"))?;
+                print(&format!("{}\n", visible_lines(&text)))?;
                 if failed {
                     say("it was refused, or it failed");
                 }
