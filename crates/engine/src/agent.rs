@@ -203,12 +203,8 @@ impl Agent {
     /// One turn between the model and the gate, in its time.
     async fn iterate(&mut self, work: &Work) -> Result<Next, Error> {
         let turn = work.cancel.child_token();
-        let limit = work.engine.setup.limits.iteration;
         let timer = turn.clone();
-        let left = work
-            .deadline
-            .saturating_duration_since(tokio::time::Instant::now());
-        let alarm = tokio::time::sleep(limit.min(left));
+        let alarm = tokio::time::sleep(time_left(work));
         let run = self.turn(work, &turn);
         tokio::pin!(run, alarm);
         tokio::select! {
@@ -540,7 +536,7 @@ impl Agent {
             self.note(work, &text);
         }
         self.record.iterations += 1;
-        let asked = self.ask(work, &work.cancel.child_token(), None).await?;
+        let asked = self.ask_in_time(work).await?;
         let now = Timestamp::now();
         let (text, model) = match asked {
             Asked::Replied { completion, parsed } => {
@@ -581,8 +577,24 @@ impl Agent {
                 End::Failed(refusal.message.clone())
             }
         };
-        self.keep(work).await?;
+        // Kept together with the end of the execution: an answer that was given is not asked for again.
         Ok(end)
+    }
+
+    /// Asks for a conclusion, in the time of one turn.
+    async fn ask_in_time(&mut self, work: &Work) -> Result<Asked, Error> {
+        let turn = work.cancel.child_token();
+        let timer = turn.clone();
+        let alarm = tokio::time::sleep(time_left(work));
+        let ask = self.ask(work, &turn, None);
+        tokio::pin!(ask, alarm);
+        tokio::select! {
+            asked = &mut ask => asked,
+            () = &mut alarm => {
+                timer.cancel();
+                ask.await
+            }
+        }
     }
 
     pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {
@@ -684,6 +696,14 @@ impl Agent {
             });
         }
     }
+}
+
+/// How long a turn that begins now may take.
+fn time_left(work: &Work) -> Duration {
+    let left = work
+        .deadline
+        .saturating_duration_since(tokio::time::Instant::now());
+    work.engine.setup.limits.iteration.min(left)
 }
 
 /// How long code waits for a reading of its own.

@@ -260,13 +260,48 @@ impl Engine {
         if question.trim().is_empty() {
             return Err(Error::NotNow("the question is empty".to_owned()));
         }
+        if question.len() > MAX_INPUT {
+            return Err(Error::NotNow(format!(
+                "the input has {} bytes; at most {MAX_INPUT} are taken",
+                question.len()
+            )));
+        }
         let input = self.inner.setup.masker.mask_text(question).into_owned();
+        self.close_runs(session).await?;
         self.inner
             .setup
             .store
             .submit_input(session, input, &self.inner.setup.queue, Timestamp::now())
             .await?;
         Ok(())
+    }
+
+    /// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come
+    /// back to life with the next question.
+    async fn close_runs(&self, session: &SessionId) -> Result<(), Error> {
+        let store = &self.inner.setup.store;
+        let stands = store.session(session).await?.status;
+        if !Inner::is_end(stands) {
+            // The store says why the question cannot be taken.
+            return Ok(());
+        }
+        let open: Vec<interlock_store::Record> = store
+            .runs(session)
+            .await?
+            .into_iter()
+            .filter(|run| !Inner::is_end(run.status))
+            .map(|run| {
+                interlock_store::Record::Run(interlock_store::Run {
+                    status: stands,
+                    completed_at: Some(Timestamp::now()),
+                    ..run
+                })
+            })
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        self.inner.append_unclaimed(session, open).await
     }
 
     /// Stops or lets go all writes, of every process on this store.

@@ -115,8 +115,16 @@ impl Engine {
     ) -> Result<Called, Error> {
         let store = &self.inner.setup.store;
         let tool = ToolName::new(tool)?;
-        let (claim, before) = store.reopen(session, &self.inner.worker, Timestamp::now()).await?;
-        let result = self.call_claimed(&claim, before, by, tool, arguments).await;
+        let (claim, before) = store
+            .reopen(session, &self.inner.worker, Timestamp::now())
+            .await?;
+        // Registered like a run: others see that it is worked on, and it can be stopped.
+        let cancel = CancellationToken::new();
+        self.inner.begin_work(session, cancel.clone());
+        let result = self
+            .call_claimed(&claim, before, (by, tool, arguments), cancel)
+            .await;
+        self.inner.end_work(session);
         if result.is_err() {
             // What went wrong is told; the session is not left hanging on it.
             let _ = store.release(&claim, before, Timestamp::now()).await;
@@ -128,9 +136,8 @@ impl Engine {
         &self,
         claim: &Claim,
         before: Status,
-        by: &UserId,
-        tool: ToolName,
-        arguments: Arguments,
+        (by, tool, arguments): (&UserId, ToolName, Arguments),
+        cancel: CancellationToken,
     ) -> Result<Called, Error> {
         let inner = &self.inner;
         let snapshot = inner.setup.store.snapshot(&claim.session).await?;
@@ -141,11 +148,12 @@ impl Engine {
             arguments,
         };
         let input = serde_json::to_string(&call).unwrap_or_default();
+        let input = inner.setup.masker.mask_text(&input).into_owned();
         let mut run = Run {
             id: RunId::from_bytes(draw()?),
-            channel: "direct".to_owned(),
+            channel: DIRECT.to_owned(),
             input_hash: ContentHash::of(&input),
-            input: inner.setup.masker.mask_text(&input).into_owned(),
+            input,
             status: Status::InProgress,
             started_at: now,
             completed_at: None,
@@ -161,7 +169,6 @@ impl Engine {
             )
         });
         tape.begin_run(run.id.clone());
-        let cancel = CancellationToken::new();
         let work = Work::new(
             Arc::clone(inner),
             claim.clone(),
@@ -210,11 +217,7 @@ impl Engine {
             }
         };
         finish(&work, &mut agent, end).await?;
-        let status = if held {
-            Status::Held
-        } else {
-            before
-        };
+        let status = if held { Status::Held } else { before };
         run.status = if held { Status::Held } else { Status::Completed };
         run.completed_at = (!held).then(Timestamp::now);
         work.keep(vec![
@@ -302,6 +305,21 @@ fn direct_agent(snapshot: &interlock_store::Snapshot, by: &UserId, now: Timestam
 }
 
 impl Inner {
+    /// A session is worked on here from now on.
+    pub(crate) fn begin_work(&self, session: &SessionId, cancel: CancellationToken) {
+        self.running
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .insert(session.clone(), cancel);
+    }
+
+    pub(crate) fn end_work(&self, session: &SessionId) {
+        self.running
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .remove(session);
+    }
+
     pub(crate) fn cancel_here(&self, session: &SessionId) {
         let running = self
             .running

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use interlock_gate::{Hold, HoldStatus, InterruptedWrite, ResolvedResource, WriteRecord};
 use interlock_protocol::{CallId, ErrorCode, EventBody, ResourceId, Retry, ToolCall, ToolKind, ToolResponse};
-use interlock_store::{Call, Record, Snapshot, TimelineEntry};
+use interlock_store::{Call, Error as StoreError, Record, Snapshot, TimelineEntry};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
 use crate::agent::{Agent, End};
 use crate::error::Error;
 use crate::history::Entry;
-use crate::work::{Halt, Work};
+use crate::work::{Halt, Work, event};
 
 impl Agent {
     /// Brings the execution to where its next turn can begin. Says how it ends if it cannot.
@@ -38,11 +38,21 @@ impl Agent {
         }
         self.settle_interrupted(work, &calls, remembered).await?;
         self.keep(work).await?;
-        if let Some(hold) = hold
-            && !self.is_answered(&hold.call)
-            && !calls
-                .iter()
-                .any(|call| call.started.hold.as_ref() == Some(&hold.id))
+        let waits = hold.filter(|hold| {
+            self.is_open(snapshot, hold)
+                && !calls
+                    .iter()
+                    .any(|call| call.started.hold.as_ref() == Some(&hold.id))
+        });
+        if work.halt() == Some(Halt::Cancelled) {
+            if let Some(hold) = waits {
+                self.withdraw(work, hold, "the session is being stopped").await?;
+            }
+            self.answer_the_rest(work);
+            self.keep(work).await?;
+            return Ok(Some(End::Halted(Halt::Cancelled)));
+        }
+        if let Some(hold) = waits
             && self.take_decision(work, hold).await?
         {
             return Ok(Some(End::Held));
@@ -50,6 +60,62 @@ impl Agent {
         self.answer_the_rest(work);
         self.keep(work).await?;
         Ok(None)
+    }
+
+    /// Closes what an earlier run of a conversation left open, before the next question is put.
+    pub(crate) async fn wind_up(
+        &mut self,
+        work: &Work,
+        snapshot: &Snapshot,
+        remembered: bool,
+    ) -> Result<(), Error> {
+        let mine = |call: &&Call| call.started.plan.execution == self.record.id;
+        let calls: Vec<Call> = snapshot.calls.iter().filter(mine).cloned().collect();
+        if !remembered {
+            self.restore(work, &calls).await?;
+        }
+        self.settle_interrupted(work, &calls, remembered).await?;
+        let open = snapshot
+            .holds
+            .iter()
+            .filter(|hold| hold.plan.execution == self.record.id && hold.status == HoldStatus::Pending);
+        for hold in open.cloned().collect::<Vec<_>>() {
+            self.withdraw(work, hold, "the run that it belonged to is over")
+                .await?;
+        }
+        self.answer_the_rest(work);
+        Ok(())
+    }
+
+    /// Whether a hold is what the execution stopped at: the model was not told what came of it, and said nothing since.
+    fn is_open(&self, snapshot: &Snapshot, hold: &Hold) -> bool {
+        let spoke_since = snapshot.messages.iter().any(|message| {
+            message.execution == self.record.id && message.role == "assistant" && message.at > hold.opened_at
+        });
+        !spoke_since && !self.is_answered(&hold.call)
+    }
+
+    /// Ends a hold that nobody will decide any more, or whose yes comes too late.
+    async fn withdraw(&mut self, work: &Work, mut hold: Hold, why: &str) -> Result<(), Error> {
+        let now = Timestamp::now();
+        let call = ToolCall {
+            id: hold.call.clone(),
+            tool: hold.plan.tool.clone(),
+            arguments: hold.plan.arguments.clone(),
+        };
+        if hold.status == HoldStatus::Pending {
+            hold.status = HoldStatus::Withdrawn { at: now };
+            // Somebody may decide it in the same moment; it does not run either way.
+            match work.keep(vec![Record::Hold(hold.clone())]).await {
+                Ok(()) | Err(Error::Store(StoreError::HoldDecided(_))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        work.tape().close_hold(&hold, now);
+        if !self.is_answered(&call.id) {
+            self.not_run(work, &call, why, now);
+        }
+        Ok(())
     }
 
     /// Brings back what the gate must know: what was written, and what must still be looked at.
@@ -192,20 +258,21 @@ impl Agent {
         };
         let now = Timestamp::now();
         match &hold.status {
-            // Someone stops the session: nobody is asked any more.
-            HoldStatus::Pending if work.halt() == Some(Halt::Cancelled) => {
-                hold.status = HoldStatus::Withdrawn { at: now };
-                self.pending.push(Record::Hold(hold.clone()));
-                let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_quietly(work, &call, &refusal, now);
-            }
             HoldStatus::Pending if now < hold.expires_at => return Ok(true),
             HoldStatus::Pending => {
                 hold.status = HoldStatus::Expired { at: now };
-                self.pending.push(Record::Hold(hold.clone()));
-                self.event(EventBody::HoldExpired {
+                let body = EventBody::HoldExpired {
                     hold: hold.id.clone(),
-                });
+                };
+                let records = vec![
+                    Record::Hold(hold.clone()),
+                    event(Some(&self.stage), Some(&self.record.id), body),
+                ];
+                match work.keep(records).await {
+                    // Another process saw it in the same moment.
+                    Ok(()) | Err(Error::Store(StoreError::HoldDecided(_))) => {}
+                    Err(error) => return Err(error),
+                }
                 let refusal = work.tape().close_hold(&hold, now);
                 self.refuse_quietly(work, &call, &refusal, now);
             }
@@ -239,6 +306,8 @@ impl Agent {
                     .await
             }
             Err(refusal) => {
+                // Decided and not to run: nothing waits for a human any more.
+                work.tape().close_hold(hold, now);
                 self.refuse_quietly(work, &call, &refusal, now);
                 Ok(())
             }

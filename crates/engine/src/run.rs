@@ -16,7 +16,7 @@ use crate::count;
 use crate::engine::{Inner, Overrides, StagePlan};
 use crate::error::{Error, draw};
 use crate::history::Entry;
-use crate::options::Success;
+use crate::options::{Controller, Success};
 use crate::prompt::{Finding, Tiers};
 use crate::tape::Tape;
 use crate::work::{Halt, Work, event};
@@ -50,9 +50,12 @@ pub(crate) async fn run(
     let snapshot = engine.setup.store.snapshot(&claim.session).await?;
     let parked = engine.unpark(&claim.session, claim.epoch);
     let now = Timestamp::now();
-    let unfinished = snapshot.runs.last().filter(|run| !Inner::is_end(run.status));
+    let Standing {
+        unfinished,
+        only_direct,
+    } = standing(&snapshot);
     let (mut run, new) = match unfinished {
-        Some(run) => (run.clone(), false),
+        Some(run) => (run, false),
         None => (
             Run {
                 id: RunId::from_bytes(draw()?),
@@ -86,21 +89,58 @@ pub(crate) async fn run(
     }
     let epoch = claim.epoch;
     let work = Work::new(engine, claim, run.id.clone(), tape, cancel, draining);
-    let outcome = Session {
+    let mut session = Session {
         work: &work,
         snapshot,
         run,
         new,
+        only_direct,
         remembered,
-    }
-    .run()
-    .await;
+        all_answered: true,
+    };
+    let outcome = session.run().await;
+    let all_answered = session.all_answered;
     let engine = Arc::clone(&work.engine);
     let session = work.session().clone();
-    if outcome.is_ok() {
-        engine.park(session, epoch, work.into_tape());
+    match &outcome {
+        // An execution that code ended permits nothing more in this memory: its next turn begins with a new one.
+        Ok(outcome) if !Inner::is_end(outcome.status) || all_answered => {
+            engine.park(session, epoch, work.into_tape());
+        }
+        Ok(_) | Err(_) => {}
     }
     outcome
+}
+
+/// What of a session is to go on.
+struct Standing {
+    /// The run that did not end; nothing where the next one begins.
+    unfinished: Option<Run>,
+    /// Whether all that is left is a call that a person made directly, and its session had answered before.
+    only_direct: Option<Status>,
+}
+
+fn standing(snapshot: &Snapshot) -> Standing {
+    let open = |run: &&Run| !Inner::is_end(run.status);
+    let is_direct = |run: &&Run| run.channel == DIRECT;
+    let last = snapshot.runs.iter().rev().find(|run| !is_direct(run));
+    let direct = snapshot.runs.iter().rev().filter(is_direct).find(open);
+    if let Some(run) = last.filter(open) {
+        return Standing {
+            unfinished: Some(run.clone()),
+            only_direct: None,
+        };
+    }
+    match (direct, last) {
+        (Some(direct), Some(last)) if last.input == snapshot.session.submitted.input => Standing {
+            unfinished: Some(direct.clone()),
+            only_direct: Some(last.status),
+        },
+        _ => Standing {
+            unfinished: None,
+            only_direct: None,
+        },
+    }
 }
 
 struct Session<'a> {
@@ -109,12 +149,16 @@ struct Session<'a> {
     run: Run,
     /// Whether this run begins now.
     new: bool,
+    /// Where the session stood before a call that a person made directly, if that is all that is left.
+    only_direct: Option<Status>,
     /// Whether the gate still remembers the session from its last run in this process.
     remembered: bool,
+    /// Whether every agent that ended in this run answered.
+    all_answered: bool,
 }
 
 impl Session<'_> {
-    async fn run(mut self) -> Result<Outcome, Error> {
+    async fn run(&mut self) -> Result<Outcome, Error> {
         let overrides: Overrides = serde_json::from_value(self.snapshot.session.submitted.options.clone())
             .map_err(|source| Error::Unreadable {
                 what: format!("the options of {}", self.work.session()),
@@ -130,8 +174,15 @@ impl Session<'_> {
                 },
             ));
         }
-        self.work.keep(first).await?;
-        self.finish_direct_calls().await?;
+        self.work.keep_later(first);
+        let waits = self.finish_direct_calls().await?;
+        if let Some(before) = self.only_direct {
+            return if waits {
+                self.pause(Status::Held).await
+            } else {
+                self.end(before, None, None).await
+            };
+        }
         let plans = self
             .work
             .engine
@@ -140,7 +191,8 @@ impl Session<'_> {
         let mut last: Option<(String, Status)> = None;
         for (index, plan) in plans.iter().enumerate() {
             let ends = self.stage(index, plan, &findings).await?;
-            match judge(plan.success, &ends) {
+            self.all_answered &= ends.iter().all(|ended| answered(&ended.end));
+            match self.judge(plan.success, &ends) {
                 Verdict::Paused => return self.pause(Status::Held).await,
                 Verdict::Drained => return self.pause(Status::Pending).await,
                 Verdict::Over { status, error } => return self.end(status, last, Some(error)).await,
@@ -190,7 +242,7 @@ impl Session<'_> {
                 completed_at: None,
             },
         };
-        if Inner::is_end(stage.status) && !self.new {
+        if Inner::is_end(stage.status) && self.was_asked(&stage) {
             return Ok(self.ends_of(&stage));
         }
         stage.status = Status::InProgress;
@@ -205,22 +257,27 @@ impl Session<'_> {
                 },
             ));
         }
-        self.work.keep(records).await?;
+        self.work.keep_later(records);
         let mut agents = Vec::new();
-        let mut ended = Vec::new();
         for (at, (agent, told)) in plan.agents.iter().zip(&plan.instructions).enumerate() {
-            match self.prepare(&stage, at, agent, told, findings, None).await? {
-                Prepared::Ready(agent) => agents.push(*agent),
-                Prepared::Over(end) => ended.push(end),
-            }
+            agents.push(self.prepare(&stage, at, agent, told, findings, None).await?);
         }
         let work = self.work;
-        let runs = agents.iter_mut().map(|agent| work_on(work, agent));
+        let runs = agents.into_iter().map(|prepared| async move {
+            match prepared {
+                Prepared::Ready(mut agent) => work_on(work, &mut agent).await,
+                Prepared::Over(end) => Ok(end),
+            }
+        });
+        let mut ended = Vec::new();
         for result in futures_util::future::join_all(runs).await {
             ended.push(result?);
         }
+        self.all_answered &= ended.iter().all(|ended| answered(&ended.end));
+        // What did not succeed is not made one by uniting what is left of it.
+        let enough = matches!(self.judge(plan.success, &ended), Verdict::Answered { .. });
         if let Some((synthesis, told)) = &plan.synthesis
-            && ended.iter().all(|ended| !paused(&ended.end))
+            && enough
             && ended.iter().filter(|ended| answered(&ended.end)).count() > 1
         {
             let found: Vec<Finding> = ended
@@ -255,7 +312,11 @@ impl Session<'_> {
                 end: united,
             }];
         }
-        stage.status = stage_status(plan.success, &ended);
+        stage.status = match self.judge(plan.success, &ended) {
+            Verdict::Paused => Status::Held,
+            Verdict::Drained => Status::Pending,
+            Verdict::Over { status, .. } | Verdict::Answered { status, .. } => status,
+        };
         stage.error = ended.iter().find_map(|ended| match &ended.end {
             End::Failed(why) => Some(why.clone()),
             End::Answered { .. } | End::Held | End::Halted(_) => None,
@@ -267,18 +328,57 @@ impl Session<'_> {
             records.push(event(Some(&stage.id), None, body));
         }
         records.push(Record::Stage(stage));
-        self.work.keep(records).await?;
+        self.work.keep_later(records);
         Ok(ended)
     }
 
-    /// How the agents of a stage that is over ended.
+    /// Whether an agent of the stage was asked in this run. If not, what it ended with belongs to an earlier one.
+    fn was_asked(&self, stage: &Stage) -> bool {
+        let of_stage = |execution: &&Execution| execution.stage == stage.id;
+        let mut executions = self.snapshot.executions.iter().filter(of_stage);
+        executions.any(|execution| self.was_asked_itself(execution))
+    }
+
+    fn was_asked_itself(&self, execution: &Execution) -> bool {
+        let mut messages = self.snapshot.messages.iter();
+        messages.any(|message| message.execution == execution.id && message.run == self.run.id)
+    }
+
+    /// How the agents of a stage that is over ended. What united them stands for them all.
     fn ends_of(&self, stage: &Stage) -> Vec<Ended> {
-        self.snapshot
+        let mut executions: Vec<&Execution> = self
+            .snapshot
             .executions
             .iter()
             .filter(|execution| execution.stage == stage.id && execution.controller != DIRECT)
+            .filter(|execution| self.was_asked_itself(execution))
+            .collect();
+        executions.sort_by_key(|execution| execution.index);
+        let ends: Vec<Ended> = executions
+            .iter()
             .map(|execution| self.end_of(execution))
-            .collect()
+            .collect();
+        let united = executions.iter().position(|execution| {
+            execution.controller == Controller::Synthesis.as_str() && executions.len() > 1
+        });
+        match united {
+            None => ends,
+            Some(at) => {
+                let mut united = self.end_of(executions[at]);
+                if let End::Answered { status, .. } = &mut united.end {
+                    *status = worst(&ends, *status);
+                }
+                vec![united]
+            }
+        }
+    }
+
+    /// What the ends of its agents make of a stage. Nothing waits in a session that is being stopped.
+    fn judge(&self, success: Success, ended: &[Ended]) -> Verdict {
+        match judge(success, ended) {
+            Verdict::Paused if self.work.cancel.is_cancelled() => Verdict::Drained,
+            verdict => verdict,
+        }
     }
 
     fn end_of(&self, execution: &Execution) -> Ended {
@@ -335,12 +435,16 @@ impl Session<'_> {
             .cloned();
         let now = Timestamp::now();
         let begins = known.is_none();
+        // Asked per execution, not per run: a process may have ended when it had asked some of them.
+        let asked = known
+            .as_ref()
+            .is_some_and(|execution| self.was_asked_itself(execution));
         let record = match known {
-            Some(execution) if Inner::is_end(execution.status) && !self.new => {
+            Some(execution) if Inner::is_end(execution.status) && asked => {
                 return Ok(Prepared::Over(self.end_of(&execution)));
             }
             Some(mut execution) => {
-                if self.new {
+                if !asked {
                     execution.iterations = 0;
                     execution.error = None;
                     execution.completed_at = None;
@@ -380,7 +484,10 @@ impl Session<'_> {
             self.load(&mut agent)?;
         }
         agent.pending.push(Record::Execution(agent.record.clone()));
-        if self.new || begins {
+        if !asked {
+            if !begins {
+                agent.wind_up(self.work, &self.snapshot, self.remembered).await?;
+            }
             self.question(&mut agent, findings, unite, now).await?;
         } else {
             agent.history.begin_run_at_last_question();
@@ -455,8 +562,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A call that a person made directly and that waited for a human.
-    async fn finish_direct_calls(&mut self) -> Result<(), Error> {
+    /// A call that a person made directly and that waited for a human. Says whether one still does.
+    async fn finish_direct_calls(&mut self) -> Result<bool, Error> {
+        let mut waits = false;
         let waiting: Vec<Execution> = self
             .snapshot
             .executions
@@ -467,17 +575,36 @@ impl Session<'_> {
         for record in waiting {
             let mut agent = Agent::new(direct_plan(&record), record);
             self.load(&mut agent)?;
-            agent.resume(self.work, &self.snapshot, self.remembered).await?;
-            let end = End::Answered {
-                text: String::new(),
-                status: self.work.tape().session().standing(),
+            let end = match agent.resume(self.work, &self.snapshot, self.remembered).await? {
+                Some(end) => end,
+                None => End::Answered {
+                    text: String::new(),
+                    status: self.work.tape().session().standing(),
+                },
             };
+            waits |= end == End::Held;
             finish(self.work, &mut agent, end).await?;
         }
-        Ok(())
+        if !waits {
+            let ended: Vec<Record> = self
+                .snapshot
+                .runs
+                .iter()
+                .filter(|run| run.channel == DIRECT && !Inner::is_end(run.status) && run.id != self.run.id)
+                .map(|run| {
+                    Record::Run(Run {
+                        status: Status::Completed,
+                        completed_at: Some(Timestamp::now()),
+                        ..run.clone()
+                    })
+                })
+                .collect();
+            self.work.keep(ended).await?;
+        }
+        Ok(waits)
     }
 
-    async fn pause(mut self, status: Status) -> Result<Outcome, Error> {
+    async fn pause(&mut self, status: Status) -> Result<Outcome, Error> {
         self.run.status = status;
         let records = vec![
             Record::Run(self.run.clone()),
@@ -493,12 +620,12 @@ impl Session<'_> {
             status,
             answer: None,
             error: None,
-            run: self.run.id,
+            run: self.run.id.clone(),
         })
     }
 
     async fn end(
-        mut self,
+        &mut self,
         status: Status,
         answer: Option<(String, Status)>,
         error: Option<String>,
@@ -521,7 +648,7 @@ impl Session<'_> {
             status,
             answer,
             error,
-            run: self.run.id,
+            run: self.run.id.clone(),
         })
     }
 }
@@ -538,7 +665,7 @@ pub(crate) fn direct_plan(record: &Execution) -> agent::Plan {
     agent::Plan {
         name: record.agent.clone(),
         model: record.model.clone(),
-        controller: crate::options::Controller::Native,
+        controller: Controller::Native,
         max_iterations: 0,
         strict: true,
         offer: Arc::new(interlock_dialect::Offer::default()),
@@ -571,7 +698,8 @@ pub(crate) async fn finish(work: &Work, agent: &mut Agent, end: End) -> Result<E
         agent.event(EventBody::ExecutionCompleted { status });
     }
     agent.pending.push(Record::Execution(agent.record.clone()));
-    agent.keep(work).await?;
+    // The stage and the session say at once how they stand; one of several agents may be long before the others.
+    work.keep_later(std::mem::take(&mut agent.pending));
     Ok(end)
 }
 
@@ -586,10 +714,6 @@ const fn status_of(end: &End) -> Status {
     }
 }
 
-const fn paused(end: &End) -> bool {
-    matches!(end, End::Held | End::Halted(Halt::Draining))
-}
-
 const fn answered(end: &End) -> bool {
     matches!(end, End::Answered { .. })
 }
@@ -599,14 +723,6 @@ fn worst(ended: &[Ended], status: Status) -> Status {
         .iter()
         .any(|ended| status_of(&ended.end) == Status::Unverified);
     if unverified { Status::Unverified } else { status }
-}
-
-fn stage_status(success: Success, ended: &[Ended]) -> Status {
-    match judge(success, ended) {
-        Verdict::Paused => Status::Held,
-        Verdict::Drained => Status::Pending,
-        Verdict::Over { status, .. } | Verdict::Answered { status, .. } => status,
-    }
 }
 
 /// What the ends of its agents make of a stage.

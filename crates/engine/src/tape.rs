@@ -296,6 +296,16 @@ impl Tape {
         std::mem::take(&mut self.steps)
     }
 
+    /// The same, to look at.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Questions that could not be kept wait again, before those that came after them.
+    pub(crate) fn put_back(&mut self, steps: Vec<Step>) {
+        self.steps.splice(..0, steps);
+    }
+
     fn note(&mut self, ask: &Ask, outcome: Value, now: Timestamp) {
         self.number += 1;
         self.steps.push(Step {

@@ -120,6 +120,14 @@ impl Work {
 
     /// Keeps records, together with every question to the gate that was not kept yet.
     pub(crate) async fn keep(&self, records: Vec<Record>) -> Result<(), Error> {
+        // What another process may have taken can be refused, and then the rest is still to be kept.
+        let refusable = records
+            .iter()
+            .any(|record| matches!(record, Record::Started(_) | Record::Hold(_)));
+        let spare = refusable.then(|| {
+            let later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+            (later.clone(), self.tape().steps().to_vec())
+        });
         let records = self.together(records);
         if records.is_empty() {
             return Ok(());
@@ -130,7 +138,15 @@ impl Work {
             at: Timestamp::now(),
             records,
         };
-        self.send(batch).await.map_err(Error::from)
+        let kept = self.send(batch).await;
+        if let (Err(_), Some((later, steps))) = (&kept, spare) {
+            self.later
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .splice(..0, later);
+            self.tape().put_back(steps);
+        }
+        kept.map_err(Error::from)
     }
 
     async fn send(&self, batch: Batch) -> Result<(), StoreError> {

@@ -214,17 +214,9 @@ impl Engine {
         if inner.setup.store.cancel_requested(&session).await? {
             cancel.cancel();
         }
-        inner
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(session.clone(), cancel.clone());
+        inner.begin_work(&session, cancel.clone());
         let result = run::run(std::sync::Arc::clone(inner), claim.clone(), cancel, draining).await;
-        inner
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&session);
+        inner.end_work(&session);
         if let Err(error) = &result {
             self.give_up(&claim, error).await;
         }

@@ -2,37 +2,56 @@
 //! files there, changing it appends lines there.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use interlock_engine::{Defaults, Engine, Limits, Outcome, Prompts, Setup, Submission};
-use interlock_gate::{Catalogue, FourEyes, Gate, Options, ResolvedResource, Started};
-use interlock_mask::Masker;
-use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets};
-use interlock_protocol::{
-    ControlLevel, Event, Expectation, Observation, ResourceId, Sequence, SessionId, ToolKind, ToolName,
-    UserId,
+use interlock_dialect::Dialect;
+use interlock_engine::{
+    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Submission,
+    Success,
 };
-use interlock_store::{Options as StoreOptions, QueueLimits, Store};
+use interlock_gate::{Catalogue, FourEyes, Gate, Options, Plan, ResolvedResource, Started};
+use interlock_mask::Masker;
+use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
+use interlock_protocol::{
+    ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Observation, ResourceId, Sequence,
+    SessionId, ToolKind, ToolName, UserId,
+};
+use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// The one host.
-pub fn host() -> ResourceId {
+pub(crate) fn host() -> ResourceId {
     "host:web".parse().unwrap()
 }
 
 /// A host that is a folder.
-#[derive(Debug)]
-pub struct Folder {
-    pub path: PathBuf,
+#[derive(Default)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+    /// The state in which it is found; running where nothing else is said.
+    pub(crate) state: Mutex<Option<String>>,
+    /// Whether code cannot look at it.
+    pub(crate) dark: AtomicBool,
+    /// What happens in place of the usual.
+    behaviour: Option<Behaviour>,
 }
+
+/// What an executor does in place of the usual; nothing for the usual.
+pub(crate) type Behaviour = Arc<
+    dyn for<'a> Fn(&'a Folder, &'a Started, &'a CancellationToken) -> Option<BoxFuture<'a, Done>>
+        + Send
+        + Sync,
+>;
 
 impl Folder {
     /// What was done, a line each.
-    pub fn effects(&self) -> Vec<String> {
+    pub(crate) fn effects(&self) -> Vec<String> {
         std::fs::read_to_string(self.path.join("effects"))
             .unwrap_or_default()
             .lines()
@@ -40,13 +59,38 @@ impl Folder {
             .collect()
     }
 
-    fn resource() -> ResolvedResource {
-        ResolvedResource::new(host(), "web").in_state("running")
+    fn resource(&self) -> ResolvedResource {
+        let state = self.state.lock().unwrap().clone();
+        ResolvedResource::new(host(), "web").in_state(state.unwrap_or_else(|| "running".to_owned()))
+    }
+
+    /// Does something that can be seen.
+    pub(crate) fn write(&self, line: &str) {
+        let mut file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.path.join("effects"))
+            .unwrap();
+        writeln!(file, "{line}").unwrap();
+        file.sync_all().unwrap();
+    }
+
+    /// What a plan changes, in a line.
+    pub(crate) fn line(plan: &Plan) -> String {
+        plan.command
+            .clone()
+            .or_else(|| plan.action.clone())
+            .unwrap_or_default()
     }
 }
 
 impl Executor for Folder {
-    fn run<'a>(&'a self, started: &'a Started, _: &'a CancellationToken) -> BoxFuture<'a, Done> {
+    fn run<'a>(&'a self, started: &'a Started, cancel: &'a CancellationToken) -> BoxFuture<'a, Done> {
+        if let Some(behaviour) = &self.behaviour
+            && let Some(running) = behaviour(self, started, cancel)
+        {
+            return running;
+        }
         Box::pin(async move {
             let plan = started.plan();
             match plan.kind {
@@ -54,7 +98,7 @@ impl Executor for Folder {
                     json!({ "resources": [{ "id": host(), "name": "web" }] }),
                     "found 1",
                 )
-                .with_discovered(vec![Self::resource()]),
+                .with_discovered(vec![self.resource()]),
                 ToolKind::Read => {
                     let command = plan.command.clone().unwrap_or_default();
                     let data = json!({ "stdout": format!("output of {command}: load 0.42, password=hunter2secret"), "exit_code": 0 });
@@ -66,19 +110,7 @@ impl Executor for Folder {
                     })
                 }
                 ToolKind::Write => {
-                    use std::io::Write as _;
-                    let mut file = std::fs::OpenOptions::new()
-                        .create(true)
-                        .append(true)
-                        .open(self.path.join("effects"))
-                        .unwrap();
-                    let line = plan
-                        .command
-                        .clone()
-                        .or_else(|| plan.action.clone())
-                        .unwrap_or_default();
-                    writeln!(file, "{line}").unwrap();
-                    file.sync_all().unwrap();
+                    self.write(&Self::line(plan));
                     Done::succeeded(json!({ "done": true }), "wrote")
                 }
             }
@@ -90,7 +122,7 @@ impl Inventory for Folder {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
             if name == "web" || name == host().to_string() {
-                vec![Self::resource()]
+                vec![self.resource()]
             } else {
                 Vec::new()
             }
@@ -99,6 +131,9 @@ impl Inventory for Folder {
 
     fn observe<'a>(&'a self, resource: &'a ResourceId, _: &'a Expectation) -> BoxFuture<'a, Option<Reading>> {
         Box::pin(async move {
+            if self.dark.load(Ordering::SeqCst) {
+                return None;
+            }
             Some(Reading {
                 resource: Some(resource.clone()),
                 taken_at: Timestamp::now(),
@@ -110,43 +145,158 @@ impl Inventory for Folder {
 }
 
 /// What a test starts from.
-pub struct Lab {
-    pub engine: Engine,
-    pub folder: Arc<Folder>,
-    pub store: Store,
+pub(crate) struct Lab {
+    pub(crate) engine: Engine,
+    pub(crate) folder: Arc<Folder>,
+    pub(crate) store: Store,
     root: Option<tempfile::TempDir>,
 }
 
 /// What may differ from one test to the next.
-pub struct Wish {
-    pub script: String,
-    pub level: ControlLevel,
-    pub limits: Limits,
-    pub dialect: Option<interlock_dialect::Dialect>,
-    pub checkpoint: Option<interlock_engine::Checkpoint>,
-    pub context_tokens: Option<u32>,
+#[derive(Default)]
+pub(crate) struct Wish {
+    /// The scripts of the models, by name. The first is the default.
+    pub(crate) scripts: Vec<(String, String)>,
+    pub(crate) level: ControlLevel,
+    pub(crate) limits: Limits,
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) checkpoint: Option<interlock_engine::Checkpoint>,
+    pub(crate) context_tokens: Option<u32>,
+    pub(crate) agents: BTreeMap<String, AgentOptions>,
+    pub(crate) chains: BTreeMap<String, ChainOptions>,
+    pub(crate) gate: Options,
+    pub(crate) four_eyes: FourEyes,
+    pub(crate) timeouts: Option<Timeouts>,
+    pub(crate) behaviour: Option<Behaviour>,
+    /// Where the database is, if not in the folder.
+    pub(crate) database: Option<PathBuf>,
 }
 
 impl Wish {
-    pub fn script(script: &str) -> Self {
+    pub(crate) fn script(script: &str) -> Self {
         Self {
-            script: script.to_owned(),
+            scripts: vec![("script".to_owned(), script.to_owned())],
             level: ControlLevel::Autonomous,
-            limits: Limits::default(),
-            dialect: None,
-            checkpoint: None,
-            context_tokens: None,
+            ..Self::default()
         }
     }
 
-    pub fn level(mut self, level: ControlLevel) -> Self {
+    pub(crate) fn replies(replies: impl IntoIterator<Item = Value>) -> Self {
+        Self::script(&script(replies))
+    }
+
+    pub(crate) fn level(mut self, level: ControlLevel) -> Self {
         self.level = level;
+        self
+    }
+
+    pub(crate) fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
+
+    /// One more model, and an agent of the same name that uses it.
+    pub(crate) fn agent(mut self, name: &str, replies: impl IntoIterator<Item = Value>) -> Self {
+        self.scripts.push((name.to_owned(), script(replies)));
+        let agent = AgentOptions {
+            model: Some(name.to_owned()),
+            ..AgentOptions::default()
+        };
+        self.agents.insert(name.to_owned(), agent);
+        self
+    }
+
+    /// A chain for alerts of type `test`, with these agents in its stages.
+    pub(crate) fn chain(mut self, success: Success, stages: &[&[&str]]) -> Self {
+        let stages = stages.iter().enumerate().map(|(at, agents)| StageOptions {
+            name: format!("stage {at}"),
+            agents: agents.iter().map(|agent| (*agent).to_owned()).collect(),
+            success,
+            synthesis: None,
+        });
+        let chain = ChainOptions {
+            description: String::new(),
+            alert_types: vec!["test".to_owned()],
+            stages: stages.collect(),
+        };
+        self.chains.insert("test".to_owned(), chain);
+        self
+    }
+
+    pub(crate) fn behaves<F>(mut self, behaviour: F) -> Self
+    where
+        F: for<'a> Fn(&'a Folder, &'a Started, &'a CancellationToken) -> Option<BoxFuture<'a, Done>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.behaviour = Some(Arc::new(behaviour));
         self
     }
 }
 
+/// A script of these replies.
+pub(crate) fn script(replies: impl IntoIterator<Item = Value>) -> String {
+    json!({ "replies": replies.into_iter().collect::<Vec<_>>() }).to_string()
+}
+
+pub(crate) fn says(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+/// A reply with these calls.
+pub(crate) fn calls(calls: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let calls: Vec<Value> = calls
+        .into_iter()
+        .map(|(tool, arguments)| json!({ "tool": tool, "arguments": arguments }))
+        .collect();
+    json!({ "calls": calls })
+}
+
+pub(crate) fn find() -> (&'static str, Value) {
+    ("infra_query", json!({ "action": "search", "query": "web" }))
+}
+
+pub(crate) fn read(command: &str) -> (&'static str, Value) {
+    let arguments = json!({ "action": "exec", "target_resource_id": "host:web", "command": command });
+    ("infra_read", arguments)
+}
+
+pub(crate) fn write(command: &str) -> (&'static str, Value) {
+    let arguments = json!({ "action": "command", "target_resource_id": "host:web", "command": command });
+    ("infra_control", arguments)
+}
+
+/// A call as a dialect writes it.
+pub(crate) fn call_in(dialect: Dialect, (tool, arguments): (&'static str, Value)) -> Value {
+    match dialect {
+        Dialect::Native => calls([(tool, arguments)]),
+        Dialect::Fenced => {
+            let call = json!({ "tool_name": tool, "arguments": arguments });
+            json!({ "raw": format!("```tool\n{call}\n```") })
+        }
+        Dialect::Envelope => {
+            json!({ "raw": json!({ "tool_call": { "name": tool, "parameters": arguments } }).to_string() })
+        }
+        Dialect::React => {
+            json!({ "raw": format!("Thought: go on\nAction: {tool}\nAction Input: {arguments}") })
+        }
+    }
+}
+
+/// An answer as a dialect writes it.
+pub(crate) fn answer_in(dialect: Dialect, text: &str) -> Value {
+    match dialect {
+        Dialect::Native | Dialect::Fenced => json!({ "raw": text }),
+        Dialect::Envelope => {
+            json!({ "raw": json!({ "final_answer": { "summary": text, "confidence": "high" } }).to_string() })
+        }
+        Dialect::React => json!({ "raw": format!("Thought: done\nFinal Answer: {text}") }),
+    }
+}
+
 impl Lab {
-    pub fn new(wish: Wish) -> Self {
+    pub(crate) fn new(wish: Wish) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut lab = Self::in_folder(root.path(), wish);
         lab.root = Some(root);
@@ -154,23 +304,33 @@ impl Lab {
     }
 
     /// Opens what an earlier lab in this folder left.
-    pub fn in_folder(root: &Path, wish: Wish) -> Self {
+    pub(crate) fn in_folder(root: &Path, wish: Wish) -> Self {
         let folder = Arc::new(Folder {
             path: root.to_owned(),
+            behaviour: wish.behaviour,
+            ..Folder::default()
         });
-        let store = Store::open(&StoreOptions::file(root.join("interlock.db"))).unwrap();
-        let mut options = ModelOptions::new(Provider::Scripted, "script");
-        options.dialect = wish.dialect;
-        options.context_tokens = wish.context_tokens;
-        options.script = Some(root.join("script.yaml"));
-        std::fs::write(root.join("script.yaml"), &wish.script).unwrap();
-        let script = Script::parse("script.yaml", &wish.script).unwrap();
-        let models = Models::with_secrets(
-            BTreeMap::from([("script".to_owned(), options.clone())]),
-            Secrets::environment(),
-        )
-        .unwrap();
-        models.insert(Client::scripted_with("script", script, options));
+        let database = wish.database.unwrap_or_else(|| root.join("interlock.db"));
+        let store = Store::open(&StoreOptions::file(database)).unwrap();
+        let mut entries = BTreeMap::new();
+        let mut clients = Vec::new();
+        for (name, script) in &wish.scripts {
+            let mut options = ModelOptions::new(Provider::Scripted, name);
+            options.dialect = wish.dialect;
+            options.context_tokens = wish.context_tokens;
+            options.timeouts = wish.timeouts.unwrap_or_default();
+            options.retries.base = Span::from_millis(1);
+            let file = root.join(format!("{name}.yaml"));
+            std::fs::write(&file, script).unwrap();
+            options.script = Some(file);
+            let script = Script::parse(name, script).unwrap();
+            clients.push(Client::scripted_with(name, script, options.clone()));
+            entries.insert(name.clone(), options);
+        }
+        let models = Models::with_secrets(entries, Secrets::environment()).unwrap();
+        for client in clients {
+            models.insert(client);
+        }
         let mut builder = Toolbox::builder();
         for name in ["infra_query", "infra_read", "infra_control"] {
             let executor: Arc<dyn Executor> = folder.clone();
@@ -181,19 +341,19 @@ impl Lab {
             models,
             toolbox: builder.build(),
             inventory: folder.clone(),
-            gate: Arc::new(Gate::new(
-                Arc::new(Catalogue::built_in().unwrap()),
-                Options::default(),
-            )),
+            gate: Arc::new(Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate)),
             masker: Masker::built_in(),
             prompts: Prompts::built_in().unwrap(),
-            agents: BTreeMap::new(),
-            chains: BTreeMap::new(),
-            defaults: Defaults::default(),
+            agents: wish.agents,
+            chains: wish.chains,
+            defaults: Defaults {
+                model: wish.scripts.first().map(|(name, _)| name.clone()),
+                ..Defaults::default()
+            },
             limits: wish.limits,
             queue: QueueLimits { max_pending: 1000 },
             level: wish.level,
-            four_eyes: FourEyes::Off,
+            four_eyes: wish.four_eyes,
             checkpoint: wish.checkpoint,
         };
         Self {
@@ -205,17 +365,83 @@ impl Lab {
     }
 
     /// Asks, and works on it until it ends or pauses.
-    pub async fn ask(&self, question: &str) -> (SessionId, Outcome) {
+    pub(crate) async fn ask(&self, question: &str) -> (SessionId, Outcome) {
         let session = self.engine.submit(Submission::question(question)).await.unwrap();
         let outcome = self.engine.work_on(&session).await.unwrap();
         (session, outcome)
     }
 
-    pub async fn events(&self, session: &SessionId) -> Vec<Event> {
+    /// An alert of type `test`, worked on until it ends or pauses.
+    pub(crate) async fn alert(&self, alert: &str) -> (SessionId, Outcome) {
+        let session = self
+            .engine
+            .submit(Submission::alert("test", alert))
+            .await
+            .unwrap();
+        let outcome = self.engine.work_on(&session).await.unwrap();
+        (session, outcome)
+    }
+
+    /// The next question of a chat.
+    pub(crate) async fn again(&self, session: &SessionId, question: &str) -> Outcome {
+        self.engine.ask_again(session, question).await.unwrap();
+        self.engine.work_on(session).await.unwrap()
+    }
+
+    /// The one hold that waits.
+    pub(crate) async fn hold(&self) -> HoldId {
+        let holds = self.store.holds(Holds::Open).await.unwrap();
+        assert_eq!(holds.len(), 1, "{holds:#?}");
+        holds[0].id.clone()
+    }
+
+    /// Everything that is on the disk, the log of the database with it.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for name in ["interlock.db", "interlock.db-wal", "interlock.db-shm"] {
+            bytes.extend(std::fs::read(self.folder.path.join(name)).unwrap_or_default());
+        }
+        bytes
+    }
+
+    /// The rules that refused something, in order.
+    pub(crate) async fn refusals(&self, session: &SessionId) -> Vec<String> {
+        let refused = |event: Event| match event.body {
+            EventBody::DecisionMade {
+                decision: Decision::Refused(refusal),
+                ..
+            } => Some(refusal.rule.to_string()),
+            _ => None,
+        };
+        self.events(session)
+            .await
+            .into_iter()
+            .filter_map(refused)
+            .collect()
+    }
+
+    /// All traces of a session, as they are exported.
+    pub(crate) async fn traces(&self, session: &SessionId) -> String {
+        let mut text = String::new();
+        for run in self.store.runs(session).await.unwrap() {
+            let trace = interlock_engine::Trace::of(&self.store, &self.engine.setup().gate, session, run)
+                .await
+                .unwrap();
+            text.push_str(&serde_json::to_string(&trace).unwrap());
+        }
+        text
+    }
+
+    /// What was sent to the model last, as text.
+    pub(crate) async fn last_request(&self, session: &SessionId) -> String {
+        self.requests(session).await.last().unwrap().to_string()
+    }
+
+    pub(crate) async fn events(&self, session: &SessionId) -> Vec<Event> {
         self.store.events(session, Sequence::START, 10_000).await.unwrap()
     }
 
-    pub async fn event_names(&self, session: &SessionId) -> Vec<&'static str> {
+    pub(crate) async fn event_names(&self, session: &SessionId) -> Vec<&'static str> {
         self.events(session)
             .await
             .iter()
@@ -224,7 +450,7 @@ impl Lab {
     }
 
     /// The bodies of what was sent to the model, in order.
-    pub async fn requests(&self, session: &SessionId) -> Vec<Value> {
+    pub(crate) async fn requests(&self, session: &SessionId) -> Vec<Value> {
         let mut bodies = Vec::new();
         for run in self.store.runs(session).await.unwrap() {
             for interaction in self.store.interactions(&run.id).await.unwrap() {
@@ -234,8 +460,12 @@ impl Lab {
         bodies
     }
 
-    /// Asks the gate everything again that the session asked it.
-    pub async fn prove(&self, session: &SessionId) {
+    /// Asks the gate everything again that the session asked it; and looks whether each effect has its permit, each
+    /// permit one receipt, and each call on the wire its one result.
+    pub(crate) async fn prove(&self, session: &SessionId) {
+        for body in self.requests(session).await {
+            well_formed(&body);
+        }
         for run in self.store.runs(session).await.unwrap() {
             let trace = interlock_engine::Trace::of(&self.store, &self.engine.setup().gate, session, run)
                 .await
@@ -248,12 +478,12 @@ impl Lab {
     }
 }
 
-pub fn operator() -> UserId {
+pub(crate) fn operator() -> UserId {
     UserId::new("olga").unwrap()
 }
 
 /// The script that finds the host, changes it once, looks, and answers; and looks again if the answer must wait.
-pub const RESTART: &str = r#"
+pub(crate) const RESTART: &str = r#"
 replies:
   - calls: [{tool: infra_query, arguments: {action: search, query: web}}]
   - calls: [{tool: infra_control, arguments: {action: command, target_resource_id: "host:web", command: "touch /srv/flag"}}]
@@ -262,3 +492,31 @@ replies:
   - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "ls -l /srv"}}]
   - text: "The flag was asked for; see what was done."
 "#;
+
+/// Every call that a request shows has exactly one result, behind it and before the model speaks again.
+pub(crate) fn well_formed(body: &Value) {
+    let mut open: Vec<String> = Vec::new();
+    let messages = body["messages"].as_array().unwrap();
+    for message in messages {
+        match message["role"].as_str().unwrap() {
+            "assistant" => {
+                assert_eq!(open, Vec::<String>::new(), "a call without its result: {body:#}");
+                for call in message["calls"].as_array().into_iter().flatten() {
+                    open.push(call["id"].as_str().unwrap().to_owned());
+                }
+            }
+            "tool" => {
+                let call = message["call"].as_str().unwrap();
+                let at = open.iter().position(|id| id == call);
+                open.remove(at.unwrap_or_else(|| panic!("a result without its call: {body:#}")));
+            }
+            _ => assert_eq!(open, Vec::<String>::new(), "a call without its result: {body:#}"),
+        }
+    }
+    assert_eq!(open, Vec::<String>::new(), "a call without its result: {body:#}");
+}
+
+/// Whether bytes are somewhere in others.
+pub(crate) fn has(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|at| at == needle)
+}

@@ -4,3 +4,4 @@ mod collision;
 mod crash;
 mod fixture;
 mod flow;
+mod takeover;
