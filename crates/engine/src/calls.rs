@@ -232,11 +232,22 @@ impl Agent {
         } in ready
         {
             let switch = match permit.kind() {
-                ToolKind::Write => work.kill_switch().await?,
+                // What cannot be asked counts as stopped: a write does not begin on a guess.
+                ToolKind::Write => work
+                    .kill_switch()
+                    .await
+                    .unwrap_or(interlock_gate::KillSwitch::Engaged),
                 ToolKind::Resolve | ToolKind::Read => interlock_gate::KillSwitch::Released,
             };
             let id = permit.id().clone();
-            let begun = work.gate(|tape, world| tape.begin(world, permit, switch, Timestamp::now()));
+            let begun = work.gate(|tape, world| {
+                let now = Timestamp::now();
+                if cancel.is_cancelled() {
+                    // The last moment before an effect: nothing begins that nobody wants any more.
+                    return Err(tape.abandon(world, permit, "Not run: it was stopped before it began.", now));
+                }
+                tape.begin(world, permit, switch, now)
+            });
             match begun {
                 Ok(started) => {
                     tracing::info!(
@@ -598,7 +609,8 @@ fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall,
 
 /// The answer without what looks like a secret.
 fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolResponse {
-    let mut meta = response.meta().clone();
+    let mut meta = Value::Object(response.meta().clone());
+    masker.mask_value(&mut meta);
     let mut rebuilt = match response.outcome() {
         Ok(data) => {
             let mut data = data.clone();
@@ -616,8 +628,10 @@ fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolRespo
             ToolResponse::from_error(error)
         }
     };
-    for (key, value) in std::mem::take(&mut meta) {
-        rebuilt = rebuilt.with_meta(key, value);
+    if let Value::Object(meta) = meta {
+        for (key, value) in meta {
+            rebuilt = rebuilt.with_meta(key, value);
+        }
     }
     rebuilt
 }

@@ -233,9 +233,13 @@ impl History {
                 }
             }
         }
+        let newest = shown
+            .iter()
+            .filter(|(place, entry)| *place >= fresh && matches!(entry, Entry::Tool { .. }));
+        let most = room * 4 / (newest.count() + 2);
         for (place, entry) in &mut shown {
             if *place >= fresh {
-                cut(entry, room);
+                cut(entry, most);
             }
         }
         let needed = size(&shown);
@@ -262,12 +266,12 @@ fn shorten(entry: &mut Entry) {
     }
 }
 
-/// Keeps the beginning and the end of a result that alone would fill the model.
-fn cut(entry: &mut Entry, room: usize) {
+/// Keeps the beginning and the end of a result that with the others of its reply would fill the model.
+fn cut(entry: &mut Entry, most: usize) {
     let Entry::Tool { text, .. } = entry else {
         return;
     };
-    let most = (room * 4 / 3).max(BRIEF);
+    let most = most.max(BRIEF);
     if text.len() > most {
         let head = text.floor_char_boundary(most * 2 / 3);
         let tail = text.ceil_char_boundary(text.len() - most / 3);
