@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
 use interlock_gate::{Catalogue, Gate, Options, StrictResolution};
-use interlock_protocol::{CallId, ContentHash, Evidence, ExecutionId, RunId, SessionId, ToolDefinition};
+use interlock_protocol::{
+    CallId, ContentHash, Decision as Said, Evidence, EvidenceId, ExecutionId, Outcome, PermitId, Receipt,
+    RunId, SessionId, ToolDefinition,
+};
 use interlock_store::{Call, Run, Step, Store};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -147,12 +150,23 @@ pub struct Traced {
     pub unproposed: Vec<CallId>,
     /// Requests whose bytes are not those of their hash.
     pub altered: Vec<u32>,
+    /// Readings whose data is not that of their hash.
+    pub altered_evidence: Vec<EvidenceId>,
+    /// Calls that ran without the gate's permit for their plan, or whose receipt is not the one that the gate took.
+    pub unpermitted: Vec<PermitId>,
+    /// Whether the input is not that of its hash.
+    pub altered_input: bool,
 }
 
 impl Traced {
     /// Whether the trace proves itself.
     pub const fn holds(&self) -> bool {
-        self.replayed.is_same() && self.unproposed.is_empty() && self.altered.is_empty()
+        self.replayed.is_same()
+            && self.unproposed.is_empty()
+            && self.altered.is_empty()
+            && self.altered_evidence.is_empty()
+            && self.unpermitted.is_empty()
+            && !self.altered_input
     }
 }
 
@@ -291,7 +305,58 @@ impl Trace {
             proposals,
             unproposed,
             altered,
+            altered_evidence: self
+                .evidence
+                .iter()
+                .filter(|evidence| ContentHash::of_json(&evidence.data) != evidence.hash)
+                .map(|evidence| evidence.id.clone())
+                .collect(),
+            unpermitted: self.unpermitted(),
+            altered_input: ContentHash::of(&self.run.input) != self.run.input_hash,
         })
+    }
+
+    /// The calls of the record that the steps do not bear out.
+    fn unpermitted(&self) -> Vec<PermitId> {
+        let mut permitted: BTreeMap<PermitId, ContentHash> = BTreeMap::new();
+        let mut receipts: BTreeMap<PermitId, Receipt> = BTreeMap::new();
+        let mut interrupted: BTreeSet<PermitId> = BTreeSet::new();
+        for step in &self.steps {
+            if let Ok(Said::Allowed {
+                permit, plan_hash, ..
+            }) = serde_json::from_value(step.outcome.clone())
+            {
+                permitted.insert(permit, plan_hash);
+            }
+            match serde_json::from_value(step.input.clone()) {
+                Ok(Ask::Settle { receipt, .. }) => {
+                    receipts.insert(receipt.permit.clone(), *receipt);
+                }
+                Ok(Ask::Interrupted { permit, .. }) => {
+                    interrupted.insert(permit);
+                }
+                _ => {}
+            }
+        }
+        let bears_out = |call: &Call| {
+            let Call { started, receipt, .. } = call;
+            permitted.get(&started.permit) == Some(&started.plan_hash)
+                && started.plan.hash() == started.plan_hash
+                && receipt
+                    .as_ref()
+                    .is_none_or(|receipt| match receipts.get(&started.permit) {
+                        Some(taken) => taken == receipt,
+                        None => {
+                            interrupted.contains(&started.permit)
+                                && receipt.outcome == Outcome::InterruptedUnknown
+                        }
+                    })
+        };
+        self.calls
+            .iter()
+            .filter(|call| !bears_out(call))
+            .map(|call| call.started.permit.clone())
+            .collect()
     }
 }
 
