@@ -24,18 +24,8 @@ help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## show what works today
-	@printf '%s\n' '' \
-	  'Not yet: the lab and the engine are not built, so no incident can be played.' \
-	  'What works today is the shell analysis and the gate. Both follow, for real.'
-	@PATH="$${CARGO_TARGET_DIR:-$$PWD/target}/release:$$PATH"; \
-	show() { printf '\n$$ %s\n' "$$1"; eval "$$1"; }; \
-	show "interlock classify 'ls / & zfs destroy tank'"; \
-	show "interlock classify 'journalctl -u nginx -f'"; \
-	show "interlock classify \"grep -c 'a<b' /var/log/syslog\""; \
-	show "interlock prove gate"; \
-	show "interlock prove hostile --steps 100000 --seed 1"; \
-	printf '\nDone. Each verdict and each count above was computed just now.\n'
+demo: build ## play the story of one change in the terminal
+	@INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" demo/play
 
 build: ## build the binary (release)
 	$(call say,building the interlock binary)
