@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Ending;
-use crate::assemble::gate;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::settings;
@@ -84,7 +83,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let loaded = settings::load(globals)?;
     let store = Store::open(&settings::store(globals, &loaded)?)?;
     let named = arguments.run.as_deref().unwrap_or_default();
-    let trace = trace(&store, &gate(&loaded.config)?, named).await?;
+    let trace = trace(&store, named).await?;
     if let Some(file) = &arguments.export {
         export(&trace, file)?;
         globals.say(&format!(
@@ -104,7 +103,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 }
 
 /// The trace of the run, or of the last run of the session, that begins like this.
-pub(crate) async fn trace(store: &Store, gate: &interlock_gate::Gate, named: &str) -> Result<Trace, Failure> {
+pub(crate) async fn trace(store: &Store, named: &str) -> Result<Trace, Failure> {
     let (session, run) = if named.starts_with("ses_") {
         let session = store.find_session(named).await?.submitted.id;
         let run = store.runs(&session).await?.pop().ok_or_else(|| {
@@ -114,7 +113,7 @@ pub(crate) async fn trace(store: &Store, gate: &interlock_gate::Gate, named: &st
     } else {
         store.find_run(named).await?
     };
-    Ok(Trace::of(store, gate, &session, run).await?)
+    Ok(Trace::of(store, &session, run).await?)
 }
 
 /// Writes the trace for its owner alone: it holds whatever the model was shown.

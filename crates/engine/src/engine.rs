@@ -25,6 +25,7 @@ use crate::options::{
     AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
 };
 use crate::prompt::Prompts;
+use crate::rules::Rules;
 use crate::tape::{Shared, Tape};
 
 /// The chain of a question that names none.
@@ -84,6 +85,7 @@ pub enum Moment {
 
 pub(crate) struct Inner {
     pub(crate) setup: Setup,
+    pub(crate) rules: Rules,
     pub(crate) worker: WorkerId,
     pub(crate) shared: Shared,
     pub(crate) live: Broadcast,
@@ -177,6 +179,7 @@ impl Engine {
         let worker = WorkerId::from_bytes(draw()?);
         let engine = Self {
             inner: Arc::new(Inner {
+                rules: Rules::of(&setup.gate),
                 setup,
                 worker,
                 shared: Shared::default(),
@@ -267,41 +270,12 @@ impl Engine {
             )));
         }
         let input = self.inner.setup.masker.mask_text(question).into_owned();
-        self.close_runs(session).await?;
         self.inner
             .setup
             .store
             .submit_input(session, input, &self.inner.setup.queue, Timestamp::now())
             .await?;
         Ok(())
-    }
-
-    /// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come
-    /// back to life with the next question.
-    async fn close_runs(&self, session: &SessionId) -> Result<(), Error> {
-        let store = &self.inner.setup.store;
-        let stands = store.session(session).await?.status;
-        if !Inner::is_end(stands) {
-            // The store says why the question cannot be taken.
-            return Ok(());
-        }
-        let open: Vec<interlock_store::Record> = store
-            .runs(session)
-            .await?
-            .into_iter()
-            .filter(|run| !Inner::is_end(run.status))
-            .map(|run| {
-                interlock_store::Record::Run(interlock_store::Run {
-                    status: stands,
-                    completed_at: Some(Timestamp::now()),
-                    ..run
-                })
-            })
-            .collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        self.inner.append_unclaimed(session, open).await
     }
 
     /// Stops or lets go all writes, of every process on this store.

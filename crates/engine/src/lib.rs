@@ -25,6 +25,7 @@ mod people;
 mod prompt;
 mod replay;
 mod resume;
+mod rules;
 mod run;
 mod tape;
 mod trace;
@@ -41,6 +42,7 @@ pub use options::{
 pub use people::Called;
 pub use prompt::{Error as PromptError, Finding, Prompts, Tiers};
 pub use replay::{Difference, Error as ReplayError, Replayed, replay};
+pub use rules::{Error as RulesError, Rules};
 pub use run::Outcome;
 pub use tape::{Ask, Found, Rival};
 pub use trace::{Error as TraceError, Trace, Traced};

@@ -160,7 +160,7 @@ impl Engine {
         };
         let mut tape = inner.unpark(&claim.session, claim.epoch).unwrap_or_else(|| {
             Tape::open(
-                Arc::clone(&inner.setup.gate),
+                (Arc::clone(&inner.setup.gate), &inner.rules),
                 claim.session.clone(),
                 inner.session_options(&snapshot.session),
                 run.id.clone(),

@@ -66,6 +66,9 @@ pub enum Error {
     /// A step comes before a session was opened.
     #[error("step {0} comes before the step that opens the session; export the trace again, whole")]
     NotOpen(u64),
+    /// No gate can be set as it was.
+    #[error(transparent)]
+    Rules(#[from] crate::rules::Error),
     /// A step names evidence that is not there.
     #[error("step {number} names evidence `{evidence}`, which the trace does not have")]
     Evidence {
@@ -77,7 +80,7 @@ pub enum Error {
 }
 
 struct Player<'a> {
-    gate: &'a Gate,
+    gate: Arc<Gate>,
     world: World,
     session: Session,
     evidence: &'a BTreeMap<EvidenceId, Evidence>,
@@ -86,11 +89,7 @@ struct Player<'a> {
 }
 
 /// Asks everything again.
-pub fn replay(
-    gate: &Gate,
-    steps: &[Step],
-    evidence: &BTreeMap<EvidenceId, Evidence>,
-) -> Result<Replayed, Error> {
+pub fn replay(steps: &[Step], evidence: &BTreeMap<EvidenceId, Evidence>) -> Result<Replayed, Error> {
     let mut player: Option<Player<'_>> = None;
     let mut replayed = Replayed {
         steps: steps.len(),
@@ -110,6 +109,7 @@ pub fn replay(
             tools,
             owner,
             four_eyes,
+            rules,
         } = ask
         {
             let options = SessionOptions {
@@ -120,7 +120,7 @@ pub fn replay(
                 limits: ContextLimits::default(),
             };
             player = Some(Player {
-                gate,
+                gate: Arc::new(rules.gate()?),
                 world: World::default(),
                 session: Session::new(session, options),
                 evidence,
@@ -328,7 +328,7 @@ impl Player<'_> {
                 }
                 outcome
             }
-            Ask::CloseHold { hold } => refused(&closed(self.gate, &mut self.session, &hold)),
+            Ask::CloseHold { hold } => refused(&closed(&self.gate, &mut self.session, &hold)),
             Ask::NextTurn { execution } => {
                 self.gate.next_turn(&mut self.session, &execution, now);
                 Value::Null

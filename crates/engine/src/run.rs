@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use interlock_gate::State;
-use interlock_protocol::{ContentHash, EventBody, ExecutionId, Label, RunId, SessionKind, StageId, Status};
+use interlock_protocol::{
+    ContentHash, EventBody, ExecutionId, Label, RunId, Sequence, SessionKind, StageId, Status,
+};
 use interlock_store::{Claim, Execution, Record, Run, Snapshot, Stage};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -47,7 +49,8 @@ pub(crate) async fn run(
     cancel: CancellationToken,
     draining: CancellationToken,
 ) -> Result<Outcome, Error> {
-    let snapshot = engine.setup.store.snapshot(&claim.session).await?;
+    let mut snapshot = engine.setup.store.snapshot(&claim.session).await?;
+    let stale = close_stale(&engine, &mut snapshot).await?;
     let parked = engine.unpark(&claim.session, claim.epoch);
     let now = Timestamp::now();
     let Standing {
@@ -73,7 +76,7 @@ pub(crate) async fn run(
     let remembered = parked.is_some();
     let mut tape = parked.unwrap_or_else(|| {
         Tape::open(
-            Arc::clone(&engine.setup.gate),
+            (Arc::clone(&engine.setup.gate), &engine.rules),
             claim.session.clone(),
             engine.session_options(&snapshot.session),
             run.id.clone(),
@@ -94,6 +97,7 @@ pub(crate) async fn run(
         snapshot,
         run,
         new,
+        stale,
         only_direct,
         remembered,
         all_answered: true,
@@ -110,6 +114,37 @@ pub(crate) async fn run(
         Ok(_) | Err(_) => {}
     }
     outcome
+}
+
+/// How far back the end of a session is looked for that was given its next question since.
+const LOOK_BACK: u64 = 200;
+
+/// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come back
+/// to life with the next question.
+async fn close_stale(engine: &Inner, snapshot: &mut Snapshot) -> Result<Vec<Run>, Error> {
+    if snapshot.runs.iter().all(|run| Inner::is_end(run.status)) {
+        return Ok(Vec::new());
+    }
+    let after = Sequence::new(snapshot.last_event.get().saturating_sub(LOOK_BACK));
+    let most = u32::try_from(LOOK_BACK).unwrap_or(u32::MAX);
+    let session = &snapshot.session.submitted.id;
+    let events = engine.setup.store.events(session, after, most).await?;
+    let ended = events.iter().rev().find_map(|event| match event.body {
+        EventBody::SessionCompleted { status } => Some((event.at, status)),
+        _ => None,
+    });
+    let Some((at, status)) = ended else {
+        return Ok(Vec::new());
+    };
+    let mut stale = Vec::new();
+    for run in &mut snapshot.runs {
+        if !Inner::is_end(run.status) && run.started_at <= at {
+            run.status = status;
+            run.completed_at = Some(at);
+            stale.push(run.clone());
+        }
+    }
+    Ok(stale)
 }
 
 /// What of a session is to go on.
@@ -149,6 +184,8 @@ struct Session<'a> {
     run: Run,
     /// Whether this run begins now.
     new: bool,
+    /// Earlier runs that are over since their session ended without them.
+    stale: Vec<Run>,
     /// Where the session stood before a call that a person made directly, if that is all that is left.
     only_direct: Option<Status>,
     /// Whether the gate still remembers the session from its last run in this process.
@@ -164,7 +201,8 @@ impl Session<'_> {
                 what: format!("the options of {}", self.work.session()),
                 source,
             })?;
-        let mut first = vec![Record::Run(self.run.clone())];
+        let mut first: Vec<Record> = std::mem::take(&mut self.stale).into_iter().map(Record::Run).collect();
+        first.push(Record::Run(self.run.clone()));
         if self.new {
             first.push(event(
                 None,
@@ -484,18 +522,18 @@ impl Session<'_> {
             self.load(&mut agent)?;
         }
         agent.pending.push(Record::Execution(agent.record.clone()));
-        if !asked {
-            if !begins {
-                agent.wind_up(self.work, &self.snapshot, self.remembered).await?;
-            }
-            self.question(&mut agent, findings, unite, now).await?;
-        } else {
+        if asked {
             agent.history.begin_run_at_last_question();
             if let Some(end) = agent.resume(self.work, &self.snapshot, self.remembered).await? {
                 let name = agent.record.agent.to_string();
                 let end = finish(self.work, &mut agent, end).await?;
                 return Ok(Prepared::Over(Ended { agent: name, end }));
             }
+        } else {
+            if !begins {
+                agent.wind_up(self.work, &self.snapshot, self.remembered).await?;
+            }
+            self.question(&mut agent, findings, unite, now).await?;
         }
         agent.keep(self.work).await?;
         Ok(Prepared::Ready(Box::new(agent)))

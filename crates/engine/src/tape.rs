@@ -20,6 +20,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::rules::Rules;
+
 /// What discovery said about one resource, as a step keeps it. Reading it back discovers nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,6 +91,8 @@ pub enum Ask {
         owner: Option<UserId>,
         /// Whether the owner may approve its holds.
         four_eyes: FourEyes,
+        /// What the gate was set to.
+        rules: Box<Rules>,
     },
     /// May this call run?
     Decide {
@@ -244,7 +248,7 @@ pub(crate) struct Tape {
 impl Tape {
     /// Opens a session of which nothing is known in this process.
     pub(crate) fn open(
-        gate: Arc<Gate>,
+        (gate, rules): (Arc<Gate>, &Rules),
         id: SessionId,
         options: SessionOptions,
         run: RunId,
@@ -265,6 +269,7 @@ impl Tape {
             tools,
             owner: options.owner.clone(),
             four_eyes: options.four_eyes,
+            rules: Box::new(rules.clone()),
         };
         let mut tape = Self {
             gate,

@@ -2,16 +2,15 @@
 //! came of it. Enough to ask everything again and compare.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
-use interlock_gate::{Catalogue, Gate, Options, StrictResolution};
+use interlock_gate::Catalogue;
 use interlock_protocol::{
     CallId, ContentHash, Decision as Said, Evidence, EvidenceId, ExecutionId, Outcome, PermitId, Receipt,
-    RunId, SessionId, ToolDefinition,
+    RunId, SessionId,
 };
 use interlock_store::{Call, Run, Step, Store};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,41 +35,9 @@ pub enum Error {
         /// Its form.
         found: u32,
     },
-    /// It was made with other tools.
-    #[error(
-        "this trace was made with another catalogue of tools ({found}, here {here}); replay it with the version that made it"
-    )]
-    Catalogue {
-        /// The catalogue that it was made with.
-        found: ContentHash,
-        /// The catalogue of this version.
-        here: ContentHash,
-    },
     /// The tools of this version cannot be read.
     #[error(transparent)]
     Tools(#[from] interlock_gate::CatalogueError),
-}
-
-/// What the gate was set to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rules {
-    /// Whether a target must have been discovered.
-    pub strict_resolution: bool,
-    /// Hosts that commands may reach without a human.
-    pub egress: BTreeSet<String>,
-    /// How long a permit waits to begin, in seconds.
-    pub permit_ttl: i64,
-    /// How long a hold waits for a human, in seconds.
-    pub hold_ttl: i64,
-    /// How long after a human's yes its plan may still begin, in seconds.
-    pub redeem_within: i64,
-    /// How long after a write code itself takes the reading, in seconds.
-    pub verify_within: i64,
-    /// How many identical calls in a row are refused recoverably.
-    pub repetition_threshold: u32,
-    /// The hash of the catalogue of tools.
-    pub catalogue: ContentHash,
 }
 
 /// One call to a model.
@@ -106,8 +73,6 @@ pub struct Trace {
     /// The run.
     #[serde(flatten)]
     pub run: RunFacts,
-    /// What the gate was set to.
-    pub rules: Rules,
     /// The calls to models.
     pub asked: Vec<Asked>,
     /// What the gate was asked and answered, from where it began to remember the session.
@@ -170,56 +135,9 @@ impl Traced {
     }
 }
 
-/// The hash of what a catalogue says, tool by tool.
-fn catalogue_hash(catalogue: &Catalogue) -> ContentHash {
-    let definitions: Vec<&ToolDefinition> = catalogue.tools().map(interlock_gate::Tool::definition).collect();
-    ContentHash::of_json(&serde_json::to_value(definitions).unwrap_or_default())
-}
-
-impl Rules {
-    fn of(gate: &Gate) -> Self {
-        let options = gate.options();
-        Self {
-            strict_resolution: options.strict_resolution == StrictResolution::On,
-            egress: options.egress.clone(),
-            permit_ttl: options.permit_ttl.as_secs(),
-            hold_ttl: options.hold_ttl.as_secs(),
-            redeem_within: options.redeem_within.as_secs(),
-            verify_within: options.verify_within.as_secs(),
-            repetition_threshold: options.repetition_threshold,
-            catalogue: catalogue_hash(gate.catalogue()),
-        }
-    }
-
-    fn gate(&self) -> Result<Gate, Error> {
-        let catalogue = Catalogue::built_in()?;
-        let here = catalogue_hash(&catalogue);
-        if here != self.catalogue {
-            return Err(Error::Catalogue {
-                found: self.catalogue,
-                here,
-            });
-        }
-        let options = Options {
-            strict_resolution: if self.strict_resolution {
-                StrictResolution::On
-            } else {
-                StrictResolution::Off
-            },
-            egress: self.egress.clone(),
-            permit_ttl: SignedDuration::from_secs(self.permit_ttl),
-            hold_ttl: SignedDuration::from_secs(self.hold_ttl),
-            redeem_within: SignedDuration::from_secs(self.redeem_within),
-            verify_within: SignedDuration::from_secs(self.verify_within),
-            repetition_threshold: self.repetition_threshold,
-        };
-        Ok(Gate::new(Arc::new(catalogue), options))
-    }
-}
-
 impl Trace {
     /// The trace of a run, out of the store.
-    pub async fn of(store: &Store, gate: &Gate, session: &SessionId, run: Run) -> Result<Self, Error> {
+    pub async fn of(store: &Store, session: &SessionId, run: Run) -> Result<Self, Error> {
         let interactions = store.interactions(&run.id).await?;
         let steps = store.steps(session, Some(&run.id)).await?;
         let calls = store.calls_of_run(&run.id).await?;
@@ -251,7 +169,6 @@ impl Trace {
                 started_at: run.started_at,
                 completed_at: run.completed_at,
             },
-            rules: Rules::of(gate),
             asked,
             steps,
             calls,
@@ -264,15 +181,14 @@ impl Trace {
         if self.version != VERSION {
             return Err(Error::Version { found: self.version });
         }
-        let gate = self.rules.gate()?;
         let evidence: BTreeMap<_, _> = self
             .evidence
             .iter()
             .map(|evidence| (evidence.id.clone(), evidence.clone()))
             .collect();
-        let replayed = replay::replay(&gate, &self.steps, &evidence)?;
-        let offer =
-            Offer::new(gate.catalogue().tools().map(interlock_gate::Tool::definition)).unwrap_or_default();
+        let catalogue = Catalogue::built_in()?;
+        let replayed = replay::replay(&self.steps, &evidence)?;
+        let offer = Offer::new(catalogue.tools().map(interlock_gate::Tool::definition)).unwrap_or_default();
         let mut proposed: BTreeSet<(CallId, String)> = BTreeSet::new();
         let mut proposals = 0;
         for asked in &self.asked {

@@ -187,9 +187,8 @@ impl Engine {
                 event(None, Some(&hold.plan.execution), body),
             ];
             match inner.append_unclaimed(&session, records).await {
-                Ok(()) => {}
-                // Somebody decided it in the same moment.
-                Err(Error::Store(interlock_store::Error::HoldDecided(_))) => {}
+                // Or somebody decided it in the same moment.
+                Ok(()) | Err(Error::Store(interlock_store::Error::HoldDecided(_))) => {}
                 Err(error) => return Err(error),
             }
         }

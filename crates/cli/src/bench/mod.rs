@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Run many sessions against an OpenAI-compatible server and say what each cost.
+    /// Run many sessions against a server that speaks as `OpenAI`'s does, and say what each cost.
     Sessions(sessions::Arguments),
 }
 

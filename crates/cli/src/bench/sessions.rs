@@ -41,10 +41,10 @@ type = "object"
 number = { type = "integer", description = "Any number." }
 "#;
 
-/// Run many sessions against an OpenAI-compatible server and say what each cost.
+/// Run many sessions against a server and say what each cost.
 ///
 /// The server should answer at once: with a call to the tool that it is offered until seven results are in the
-/// conversation, then with a text. Everything is recorded on one SQLite file, as in a real session.
+/// conversation, then with a text. Everything is recorded on one file, as in a real session.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -190,28 +190,19 @@ impl Arguments {
         });
         let engine = Engine::new(self.setup(store.clone(), &tool)?).map_err(Failure::wrong)?;
         let limit = Arc::new(Semaphore::new(self.concurrency.max(1)));
-        self.batch(&engine, &limit, self.warm_up).await?;
+        self.batch(&engine, &limit, self.warm_up, &mut Vec::new()).await?;
         let calls_before = tool.calls.load(Ordering::Relaxed);
         let cpu_before = cpu();
         let began = Instant::now();
-        let mut took: Vec<Duration> = Vec::new();
-        let mut failed = 0;
         let mut rss_mb = Vec::new();
-        let quarter = self.sessions.div_ceil(4).max(1);
-        let mut left = self.sessions;
-        while left > 0 {
-            let some = quarter.min(left);
-            let results = self.batch(&engine, &limit, some).await?;
-            failed += results.iter().filter(|(_, ok)| !ok).count() as u64;
-            took.extend(results.into_iter().map(|(took, _)| took));
-            rss_mb.push(memory("VmRSS:"));
-            left -= some;
-        }
+        let results = self.batch(&engine, &limit, self.sessions, &mut rss_mb).await?;
+        let failed: u64 = results.iter().map(|(_, completed)| u64::from(!completed)).sum();
+        let mut times: Vec<Duration> = results.into_iter().map(|(time, _)| time).collect();
         let elapsed = began.elapsed().as_secs_f64();
-        let cpu_ms = (cpu() - cpu_before).as_secs_f64() * 1000.0;
+        let cpu_ms = cpu().saturating_sub(cpu_before).as_secs_f64() * 1000.0;
         let tool_calls = tool.calls.load(Ordering::Relaxed) - calls_before;
         store.close().await;
-        took.sort_unstable();
+        times.sort_unstable();
         let at = |part: f64| {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -219,8 +210,8 @@ impl Arguments {
                 clippy::cast_precision_loss,
                 reason = "a place in a list"
             )]
-            let place = ((took.len() as f64 * part) as usize).min(took.len().saturating_sub(1));
-            took.get(place).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
+            let place = ((times.len() as f64 * part) as usize).min(times.len().saturating_sub(1));
+            times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
         };
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
         let sessions = self.sessions as f64;
@@ -254,10 +245,15 @@ impl Arguments {
         engine: &Engine,
         limit: &Arc<Semaphore>,
         sessions: u64,
+        rss_mb: &mut Vec<f64>,
     ) -> Result<Vec<(Duration, bool)>, Failure> {
+        let quarter = sessions.div_ceil(4).max(1);
         let mut running = tokio::task::JoinSet::new();
         let mut results = Vec::new();
         for number in 0..sessions {
+            if number > 0 && number % quarter == 0 {
+                rss_mb.push(memory("VmRSS:"));
+            }
             let permit = Arc::clone(limit)
                 .acquire_owned()
                 .await
@@ -276,6 +272,7 @@ impl Arguments {
         while let Some(done) = running.join_next().await {
             results.push(judged(done.map_err(Failure::unsuccessful)?));
         }
+        rss_mb.push(memory("VmRSS:"));
         Ok(results)
     }
 

@@ -175,7 +175,7 @@ impl Chat<'_> {
             Command::Trace => {
                 let session = self.current()?;
                 let setup = self.driver.assembled.engine.setup();
-                let trace = trace::trace(&setup.store, &setup.gate, session.as_str()).await?;
+                let trace = trace::trace(&setup.store, session.as_str()).await?;
                 print(&trace::render(&trace, self.driver.globals.paint(&io::stdout())))?;
             }
             Command::Help => {

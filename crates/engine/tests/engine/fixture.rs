@@ -424,7 +424,7 @@ impl Lab {
     pub(crate) async fn traces(&self, session: &SessionId) -> String {
         let mut text = String::new();
         for run in self.store.runs(session).await.unwrap() {
-            let trace = interlock_engine::Trace::of(&self.store, &self.engine.setup().gate, session, run)
+            let trace = interlock_engine::Trace::of(&self.store, session, run)
                 .await
                 .unwrap();
             text.push_str(&serde_json::to_string(&trace).unwrap());
@@ -467,7 +467,7 @@ impl Lab {
             well_formed(&body);
         }
         for run in self.store.runs(session).await.unwrap() {
-            let trace = interlock_engine::Trace::of(&self.store, &self.engine.setup().gate, session, run)
+            let trace = interlock_engine::Trace::of(&self.store, session, run)
                 .await
                 .unwrap();
             let text = serde_json::to_string(&trace).unwrap();

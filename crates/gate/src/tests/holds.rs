@@ -339,12 +339,12 @@ fn redeem(stage: &mut Stage, hold: &Hold, record: &TokenRecord) -> Result<Permit
 #[test]
 fn a_yes_that_was_given_elsewhere_is_redeemed_once() {
     let mut stage = stage();
-    let held = stage.held("infra_control", restart("lxc:delly:105"));
-    let (hold, record) = accepted(&stage, &held, "anna");
+    let open = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &open, "anna");
     let permit = redeem(&mut stage, &hold, &record).unwrap();
     assert_eq!(
         (permit.plan_hash(), permit.approved_by()),
-        (held.plan_hash, Some(&user("anna")))
+        (open.plan_hash, Some(&user("anna")))
     );
     let again = redeem(&mut stage, &hold, &record).unwrap_err();
     assert_eq!(again.rule, Rule::Hold);
@@ -354,8 +354,8 @@ fn a_yes_that_was_given_elsewhere_is_redeemed_once() {
 #[test]
 fn what_proves_no_yes_redeems_nothing() {
     let mut stage = stage();
-    let held = stage.held("infra_control", restart("lxc:delly:105"));
-    let (hold, record) = accepted(&stage, &held, "anna");
+    let open = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &open, "anna");
     let mut pending = hold.clone();
     pending.status = HoldStatus::Pending;
     let mut denied = hold.clone();
@@ -399,8 +399,8 @@ fn what_proves_no_yes_redeems_nothing() {
 #[test]
 fn a_yes_does_not_last_for_ever_and_meets_the_state_of_the_world() {
     let mut stage = stage();
-    let held = stage.held("infra_control", restart("lxc:delly:105"));
-    let (hold, record) = accepted(&stage, &held, "anna");
+    let open = stage.held("infra_control", restart("lxc:delly:105"));
+    let (hold, record) = accepted(&stage, &open, "anna");
     let mut late = Stage::at_level(ControlLevel::Controlled).discover(vec![jellyfin()]);
     late.now = stage.now + REDEEM_WITHIN + SignedDuration::from_secs(1);
     assert_eq!(

@@ -1,0 +1,98 @@
+//! What the gate was set to when a session was opened: a record is replayed with the rules that held.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use interlock_gate::{Catalogue, Gate, Options, StrictResolution};
+use interlock_protocol::{ContentHash, ToolDefinition};
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+/// Why no gate can be set so.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It was made with other tools.
+    #[error(
+        "this was decided with another catalogue of tools ({found}, here {here}); replay it with the version that made it"
+    )]
+    Catalogue {
+        /// The catalogue that it was made with.
+        found: ContentHash,
+        /// The catalogue of this version.
+        here: ContentHash,
+    },
+    /// The tools of this version cannot be read.
+    #[error(transparent)]
+    Tools(#[from] interlock_gate::CatalogueError),
+}
+
+/// What the gate was set to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Whether a target must have been discovered.
+    pub strict_resolution: bool,
+    /// Hosts that commands may reach without a human.
+    pub egress: BTreeSet<String>,
+    /// How long a permit waits to begin, in seconds.
+    pub permit_ttl: i64,
+    /// How long a hold waits for a human, in seconds.
+    pub hold_ttl: i64,
+    /// How long after a human's yes its plan may still begin, in seconds.
+    pub redeem_within: i64,
+    /// How long after a write code itself takes the reading, in seconds.
+    pub verify_within: i64,
+    /// How many identical calls in a row are refused recoverably.
+    pub repetition_threshold: u32,
+    /// The hash of the catalogue of tools.
+    pub catalogue: ContentHash,
+}
+
+/// The hash of what a catalogue says, tool by tool.
+fn catalogue_hash(catalogue: &Catalogue) -> ContentHash {
+    let definitions: Vec<&ToolDefinition> = catalogue.tools().map(interlock_gate::Tool::definition).collect();
+    ContentHash::of_json(&serde_json::to_value(definitions).unwrap_or_default())
+}
+
+impl Rules {
+    /// What this gate is set to.
+    pub fn of(gate: &Gate) -> Self {
+        let options = gate.options();
+        Self {
+            strict_resolution: options.strict_resolution == StrictResolution::On,
+            egress: options.egress.clone(),
+            permit_ttl: options.permit_ttl.as_secs(),
+            hold_ttl: options.hold_ttl.as_secs(),
+            redeem_within: options.redeem_within.as_secs(),
+            verify_within: options.verify_within.as_secs(),
+            repetition_threshold: options.repetition_threshold,
+            catalogue: catalogue_hash(gate.catalogue()),
+        }
+    }
+
+    /// A gate that is set so.
+    pub fn gate(&self) -> Result<Gate, Error> {
+        let catalogue = Catalogue::built_in()?;
+        let here = catalogue_hash(&catalogue);
+        if here != self.catalogue {
+            return Err(Error::Catalogue {
+                found: self.catalogue,
+                here,
+            });
+        }
+        let options = Options {
+            strict_resolution: if self.strict_resolution {
+                StrictResolution::On
+            } else {
+                StrictResolution::Off
+            },
+            egress: self.egress.clone(),
+            permit_ttl: SignedDuration::from_secs(self.permit_ttl),
+            hold_ttl: SignedDuration::from_secs(self.hold_ttl),
+            redeem_within: SignedDuration::from_secs(self.redeem_within),
+            verify_within: SignedDuration::from_secs(self.verify_within),
+            repetition_threshold: self.repetition_threshold,
+        };
+        Ok(Gate::new(Arc::new(catalogue), options))
+    }
+}

@@ -1,0 +1,402 @@
+//! Calls that wait for a human: decided once, by the right person, in their time, for what is still so.
+
+use std::sync::Arc;
+
+use interlock_engine::{Called, Error, Live, Submission, Success};
+use interlock_gate::{FourEyes, KillSwitch};
+use interlock_protocol::{ContentHash, ControlLevel, Status, UserId};
+use interlock_store::Holds;
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::fixture::{Lab, RESTART, Wish, calls, find, operator, read, says, write};
+
+fn controlled() -> Wish {
+    Wish::script(RESTART).level(ControlLevel::Controlled)
+}
+
+fn nothing() -> Vec<String> {
+    Vec::new()
+}
+
+#[tokio::test]
+async fn of_two_processes_that_approve_at_once_exactly_one_wins() {
+    let lab = Lab::new(controlled());
+    let (session, _) = lab.ask("put the flag there").await;
+    let other = Lab::in_folder(&lab.folder.path, controlled());
+    let hold = lab.hold().await;
+    let (olga, otto) = (operator(), UserId::new("otto").unwrap());
+    let (one, two) = tokio::join!(
+        lab.engine.approve(&hold, &olga),
+        other.engine.approve(&hold, &otto)
+    );
+    assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
+    assert!(lab.engine.deny(&hold, &operator(), "too late").await.is_err());
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    let used = lab.store.tokens(&hold).await.unwrap();
+    assert_eq!(used.iter().filter(|token| token.used_at.is_some()).count(), 1);
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn a_hold_that_nobody_decides_in_time_expires_and_its_model_hears_it() {
+    let mut wish = controlled();
+    wish.gate.hold_ttl = SignedDuration::ZERO;
+    let lab = Lab::new(wish);
+    let (session, outcome) = lab.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    let hold = lab.hold().await;
+    assert!(
+        lab.engine.approve(&hold, &operator()).await.is_err(),
+        "a hold was approved after its time"
+    );
+    lab.engine.expire_holds().await.unwrap();
+    lab.engine.expire_holds().await.unwrap();
+    let names = lab.event_names(&session).await;
+    assert_eq!(names.iter().filter(|name| **name == "hold.expired").count(), 1);
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), nothing());
+    let sent = format!("{:?}", lab.requests(&session).await);
+    assert!(sent.contains("Nobody decided on the call in time."), "{sent}");
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn what_changed_since_it_was_held_does_not_run_and_the_model_is_told_what_changed() {
+    for restart in [false, true] {
+        let lab = Lab::new(controlled());
+        let (session, _) = lab.ask("put the flag there").await;
+        let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
+        let lab = again.as_ref().unwrap_or(&lab);
+        lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+        *lab.folder.state.lock().unwrap() = Some("stopped".to_owned());
+        let outcome = lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(
+            outcome.status,
+            Status::Completed,
+            "restart {restart}: {outcome:?}"
+        );
+        assert_eq!(lab.folder.effects(), nothing(), "restart {restart}");
+        let sent = lab.last_request(&session).await;
+        assert!(sent.contains("has changed since"), "restart {restart}: {sent}");
+        assert!(sent.contains("stopped"), "restart {restart}: {sent}");
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
+    let lab = Lab::new(controlled());
+    let (session, _) = lab.ask("put the flag there").await;
+    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    // Another process says so; this one must look.
+    let other = Lab::in_folder(&lab.folder.path, controlled());
+    other.engine.stop_writes(KillSwitch::Engaged).await.unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), nothing());
+    assert_eq!(lab.refusals(&session).await, ["kill_switch"]);
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn with_four_eyes_the_owner_does_not_approve() {
+    let mut wish = controlled();
+    wish.four_eyes = FourEyes::On;
+    let lab = Lab::new(wish);
+    let mut question = Submission::question("put the flag there");
+    question.owner = Some(operator());
+    let session = lab.engine.submit(question).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let hold = lab.hold().await;
+    let refused = lab.engine.approve(&hold, &operator()).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.contains("owner")),
+        "{refused}"
+    );
+    lab.engine
+        .approve(&hold, &UserId::new("otto").unwrap())
+        .await
+        .unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    lab.prove(&session).await;
+}
+
+fn two_agents() -> Wish {
+    Wish::replies([says("nobody asks this one")])
+        .level(ControlLevel::Controlled)
+        .agent(
+            "reader",
+            [
+                json!({ "when": { "contains": "Several agents worked" }, "text": "Both looked." }),
+                calls([find()]),
+                calls([read("uptime")]),
+                says("The load is 0.42."),
+            ],
+        )
+        .agent(
+            "writer",
+            [
+                calls([find()]),
+                calls([write("touch /srv/flag")]),
+                calls([read("ls /srv")]),
+                says("See below."),
+            ],
+        )
+        .chain(Success::All, &[&["reader", "writer"]])
+}
+
+#[tokio::test]
+async fn one_agent_waits_for_a_human_while_the_other_comes_to_its_end() {
+    let lab = Lab::new(two_agents());
+    let (session, outcome) = lab.alert("the disk is full").await;
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    let names = lab.event_names(&session).await;
+    assert_eq!(
+        names
+            .iter()
+            .filter(|name| **name == "execution.completed")
+            .count(),
+        1,
+        "{names:?}"
+    );
+    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(outcome.answer.as_deref(), Some("Both looked."));
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn what_waits_can_be_stopped_and_a_late_yes_runs_nothing() {
+    for (wish, parallel) in [(controlled as fn() -> Wish, false), (two_agents, true)] {
+        let lab = Lab::new(wish());
+        let (session, outcome) = if parallel {
+            lab.alert("the disk is full").await
+        } else {
+            lab.ask("put the flag there").await
+        };
+        assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+        let hold = lab.hold().await;
+        lab.engine.cancel(&session, &operator()).await.unwrap();
+        let outcome = lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(
+            outcome.status,
+            Status::Cancelled,
+            "parallel {parallel}: {outcome:?}"
+        );
+        assert!(
+            lab.engine.approve(&hold, &operator()).await.is_err(),
+            "parallel {parallel}"
+        );
+        assert!(lab.store.holds(Holds::Open).await.unwrap().is_empty());
+        assert_eq!(lab.folder.effects(), nothing(), "parallel {parallel}");
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_stopped_after_the_yes_runs_nothing_then_or_later() {
+    let lab = Lab::new(
+        Wish::replies([
+            calls([find()]),
+            calls([write("touch /srv/flag")]),
+            says("The second question is answered."),
+        ])
+        .level(ControlLevel::Controlled),
+    );
+    let (session, _) = lab.ask("put the flag there").await;
+    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    lab.engine.cancel(&session, &operator()).await.unwrap();
+    if lab.store.session(&session).await.unwrap().status == Status::Pending {
+        lab.engine.work_on(&session).await.unwrap();
+    }
+    assert_eq!(
+        lab.store.session(&session).await.unwrap().status,
+        Status::Cancelled
+    );
+    assert_eq!(lab.folder.effects(), nothing());
+    // The next question is a new one: what was stopped does not come back to life with it.
+    let outcome = lab.again(&session, "and the load?").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(
+        outcome.answer.as_deref(),
+        Some("The second question is answered.")
+    );
+    assert_eq!(lab.folder.effects(), nothing());
+    let last = lab.last_request(&session).await;
+    assert!(last.contains("and the load?"), "{last}");
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn a_direct_call_that_waits_runs_once_and_leaves_the_chat_as_it_was() {
+    let lab = Lab::new(
+        Wish::replies([says("Nothing to do."), says("The second answer.")]).level(ControlLevel::Controlled),
+    );
+    let (session, _) = lab.ask("hello").await;
+    let (_, arguments) = find();
+    let found = lab
+        .engine
+        .call(&session, &operator(), "infra_query", object(arguments))
+        .await
+        .unwrap();
+    assert!(
+        matches!(found, Called::Answered { failed: false, .. }),
+        "{found:?}"
+    );
+    let (_, arguments) = write("touch /srv/flag");
+    let called = lab
+        .engine
+        .call(&session, &operator(), "infra_control", object(arguments))
+        .await
+        .unwrap();
+    assert!(matches!(called, Called::Held { .. }), "{called:?}");
+    // It still waits: whoever looks does not end it.
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    assert_eq!(
+        lab.requests(&session).await.len(),
+        1,
+        "the model was asked about a person's call"
+    );
+    let outcome = lab.again(&session, "and now?").await;
+    assert_eq!(
+        outcome
+            .answer
+            .as_deref()
+            .map(|answer| answer.starts_with("The second answer.")),
+        Some(true),
+        "{outcome:?}"
+    );
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    lab.prove(&session).await;
+}
+
+pub(crate) fn object(value: serde_json::Value) -> interlock_protocol::Arguments {
+    match value {
+        serde_json::Value::Object(arguments) => arguments,
+        _ => panic!("not an object"),
+    }
+}
+
+/// The token lives inside one call; what is stored is its hash. So every text of 32 bytes or 64 digits that is anywhere
+/// is hashed and compared with what is stored: none may be the token.
+#[tokio::test]
+async fn no_approval_token_is_anywhere() {
+    let lab = Lab::new(controlled());
+    let mut live = lab.engine.watch();
+    let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let hashes: Vec<ContentHash> = lab
+        .store
+        .tokens(&hold)
+        .await
+        .unwrap()
+        .iter()
+        .map(|token| token.hash)
+        .collect();
+    assert_eq!(hashes.len(), 1);
+    let mut everything = lab.bytes();
+    everything.extend(lab.traces(&session).await.into_bytes());
+    everything.extend(format!("{:?}", lab.events(&session).await).into_bytes());
+    while let Ok(happened) = live.try_recv() {
+        let text = match happened {
+            Live::Event(event) => serde_json::to_string(&event).unwrap(),
+            other => format!("{other:?}"),
+        };
+        everything.extend(text.into_bytes());
+    }
+    assert!(!finds_preimage(&everything, &hashes), "a token was kept or shown");
+    // The search finds one, raw and in digits, if there is one.
+    let canary = [7_u8; 32];
+    let known = [ContentHash::of(canary)];
+    for planted in [canary.to_vec(), "07".repeat(32).into_bytes()] {
+        let mut with = everything.clone();
+        with.extend(planted);
+        assert!(finds_preimage(&with, &known));
+    }
+}
+
+fn finds_preimage(bytes: &[u8], hashes: &[ContentHash]) -> bool {
+    let raw = bytes
+        .windows(32)
+        .any(|window| hashes.contains(&ContentHash::of(window)));
+    let digits = || {
+        bytes
+            .windows(64)
+            .filter(|window| window.iter().all(u8::is_ascii_hexdigit))
+            .any(|window| {
+                let text = std::str::from_utf8(window).unwrap();
+                let decoded: Vec<u8> = (0..64)
+                    .step_by(2)
+                    .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+                    .collect();
+                hashes.contains(&ContentHash::of(decoded))
+            })
+    };
+    raw || digits()
+}
+
+/// Two processes that write to the same thing: the one that comes second is refused, told so, and the record of both
+/// replays.
+#[tokio::test]
+async fn two_processes_do_not_write_to_one_resource_at_once() {
+    let (entered, mut inside) = tokio::sync::mpsc::channel(1);
+    let go = Arc::new(tokio::sync::Notify::new());
+    let slow = {
+        let go = Arc::clone(&go);
+        Wish::script(RESTART).behaves(move |folder, started, _| {
+            (started.plan().kind == interlock_protocol::ToolKind::Write).then(|| {
+                let (entered, go) = (entered.clone(), Arc::clone(&go));
+                let future: interlock_tools::BoxFuture<'_, interlock_tools::Done> = Box::pin(async move {
+                    entered.send(()).await.unwrap();
+                    go.notified().await;
+                    folder.write("first");
+                    interlock_tools::Done::succeeded(json!({}), "wrote")
+                });
+                future
+            })
+        })
+    };
+    let first = Lab::new(slow);
+    let second = Lab::in_folder(&first.folder.path, Wish::script(RESTART));
+    let engine = first.engine.clone();
+    let one = first
+        .engine
+        .submit(Submission::question("put the flag there"))
+        .await
+        .unwrap();
+    let id = one.clone();
+    let running = tokio::spawn(async move { engine.work_on(&id).await.unwrap() });
+    inside.recv().await.unwrap();
+    let (two, outcome) = second.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(second.folder.effects(), nothing());
+    let sent = format!("{:?}", second.requests(&two).await);
+    assert!(
+        sent.contains("is being written to") || sent.contains("writ"),
+        "{sent}"
+    );
+    second.prove(&two).await;
+    go.notify_one();
+    let outcome = running.await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(first.folder.effects(), ["first"]);
+    first.prove(&one).await;
+    // The resource is free again for both.
+    let (_, outcome) = second.ask("put the flag there again").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(second.folder.effects(), ["first", "touch /srv/flag"]);
+}
