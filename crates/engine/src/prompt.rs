@@ -67,8 +67,8 @@ pub struct Finding {
 /// What the general instructions depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiers<'a> {
-    /// Whether there are tools.
-    pub tools: bool,
+    /// The names of the tools.
+    pub tools: &'a [&'a str],
     /// How the dialect wants tools called; empty where the wire says it.
     pub dialect: &'a str,
     /// What is said about each tool server.
@@ -143,7 +143,7 @@ impl Prompts {
         };
         let findings = std::slice::from_ref(&finding);
         let servers = BTreeMap::from([("server".to_owned(), "text".to_owned())]);
-        for tools in [true, false] {
+        for tools in [["infra_query", "infra_read"].as_slice(), &[]] {
             self.system(&Tiers {
                 tools,
                 dialect: "",
@@ -175,7 +175,11 @@ impl Prompts {
             |_| now.to_string(),
             |now| now.strftime("%Y-%m-%d %H:00 UTC").to_string(),
         );
-        let mut parts = vec![self.fill("general.j2", context! { tools, level => level.as_str(), now })?];
+        let owned: Vec<String> = tools.iter().map(|&name| name.to_owned()).collect();
+        let mut parts = vec![self.fill(
+            "general.j2",
+            context! { tools => owned, level => level.as_str(), now },
+        )?];
         for (server, instructions) in servers {
             parts.push(self.fill("server.j2", context! { server, instructions })?);
         }

@@ -201,7 +201,10 @@ impl Session<'_> {
                 what: format!("the options of {}", self.work.session()),
                 source,
             })?;
-        let mut first: Vec<Record> = std::mem::take(&mut self.stale).into_iter().map(Record::Run).collect();
+        let mut first: Vec<Record> = std::mem::take(&mut self.stale)
+            .into_iter()
+            .map(Record::Run)
+            .collect();
         first.push(Record::Run(self.run.clone()));
         if self.new {
             first.push(event(
@@ -509,8 +512,9 @@ impl Session<'_> {
             agent.event(EventBody::ExecutionStarted {
                 agent: plan.name.clone(),
             });
+            let names: Vec<&str> = plan.offer.names().map(|name| name.as_str()).collect();
             let system = self.work.engine.setup.prompts.system(&Tiers {
-                tools: plan.controller.has_tools(),
+                tools: &names,
                 dialect: &plan.controller.dialect().instructions(&plan.offer),
                 servers: &BTreeMap::new(),
                 agent: told,

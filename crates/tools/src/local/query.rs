@@ -57,11 +57,15 @@ impl LocalHost {
             .collect();
         let total = found.len();
         found.truncate(limit);
-        let data = json!({
+        let mut data = json!({
             "resources": found.iter().map(shown).collect::<Vec<_>>(),
             "total": total,
             "truncated": total > found.len(),
         });
+        if total == 0 {
+            data["hint"] =
+                json!("Nothing here has that name. The action `list` without a query shows what there is.");
+        }
         let summary = format!("found {} of {total}", found.len());
         Ok(Done::succeeded(data, summary).with_discovered(found))
     }
