@@ -94,6 +94,7 @@ impl Config {
             heartbeat: self.queue.heartbeat.get(),
             orphan_after: self.queue.orphan_after.get(),
             poll: self.queue.poll.get(),
+            retention: self.store_retention(),
         }
     }
 

@@ -93,6 +93,8 @@ pub(crate) struct Inner {
     parked: Mutex<HashMap<SessionId, (u64, Tape)>>,
     /// The sessions that are worked on here.
     pub(crate) running: Mutex<HashMap<SessionId, CancellationToken>>,
+    /// When it was last looked for what need not be kept any longer.
+    pub(crate) tidied: Mutex<Option<std::time::Instant>>,
 }
 
 /// Runs sessions. Cheap to clone.
@@ -186,6 +188,7 @@ impl Engine {
                 live: Broadcast::default(),
                 parked: Mutex::default(),
                 running: Mutex::default(),
+                tidied: Mutex::default(),
             }),
         };
         Ok(engine)

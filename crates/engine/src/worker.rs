@@ -1,11 +1,11 @@
 //! Workers: they take sessions from the queue, one at a time each, keep their claims alive, and let go in order.
 
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use interlock_gate::HoldStatus;
 use interlock_protocol::{EventBody, SessionId, Status};
-use interlock_store::{Claim, Concurrency, Holds, Record};
+use interlock_store::{Claim, Concurrency, Holds, Record, Retained, Retention};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,12 @@ pub struct Queue {
     pub orphan_after: Duration,
     /// How often to look for work that another process submitted.
     pub poll: Duration,
+    /// How long what ended is kept.
+    pub retention: Retention,
 }
+
+/// How often it is looked for what need not be kept any longer.
+const TIDY: Duration = Duration::from_hours(1);
 
 impl Default for Queue {
     fn default() -> Self {
@@ -38,6 +43,10 @@ impl Default for Queue {
             heartbeat: Duration::from_secs(10),
             orphan_after: Duration::from_mins(1),
             poll: Duration::from_secs(1),
+            retention: Retention {
+                sessions_days: None,
+                purge_days: None,
+            },
         }
     }
 }
@@ -166,7 +175,31 @@ impl Engine {
         for session in &taken {
             tracing::warn!(%session, "its worker is gone; the session is taken over");
         }
-        self.expire_holds().await
+        self.expire_holds().await?;
+        self.tidy(queue, now).await
+    }
+
+    /// Forgets what need not be kept any longer, now and then.
+    async fn tidy(&self, queue: &Queue, now: Timestamp) -> Result<(), Error> {
+        let due = {
+            let mut last = self.inner.tidied.lock().unwrap_or_else(PoisonError::into_inner);
+            let due = last.is_none_or(|last| last.elapsed() >= TIDY);
+            if due {
+                *last = Some(Instant::now());
+            }
+            due
+        };
+        if due {
+            let retained = self.inner.setup.store.retain(&queue.retention, now).await?;
+            if retained != Retained::default() {
+                tracing::info!(
+                    deleted = retained.soft_deleted,
+                    removed = retained.purged,
+                    "sessions were old enough to go"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Ends holds that nobody decided in time, so that their sessions go on.
