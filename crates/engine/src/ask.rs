@@ -314,6 +314,8 @@ fn what_follows(failure: &Failure) -> Asked {
         Kind::TimeoutFirstChunk | Kind::TimeoutStall | Kind::TimeoutCall => {
             Asked::TimedOut(failure.message.clone())
         }
+        // It broke off in the middle: what was shown is void, and the next try may bring it whole.
+        Kind::Transport | Kind::Overloaded if failure.visible => Asked::TimedOut(failure.message.clone()),
         Kind::Cancelled => Asked::Stopped,
         Kind::RateLimited
         | Kind::Quota

@@ -75,10 +75,11 @@ impl Agent {
             self.restore(work, &calls).await?;
         }
         self.settle_interrupted(work, &calls, remembered).await?;
-        let open = snapshot
-            .holds
-            .iter()
-            .filter(|hold| hold.plan.execution == self.record.id && hold.status == HoldStatus::Pending);
+        let remembered = work.tape().session().open_hold(&self.record.id).cloned();
+        let open = snapshot.holds.iter().filter(|hold| {
+            hold.plan.execution == self.record.id
+                && (hold.status == HoldStatus::Pending || remembered.as_ref() == Some(&hold.id))
+        });
         for hold in open.cloned().collect::<Vec<_>>() {
             self.withdraw(work, hold, "the run that it belonged to is over")
                 .await?;

@@ -81,6 +81,8 @@ pub struct Trace {
     pub calls: Vec<Call>,
     /// What was read.
     pub evidence: Vec<Evidence>,
+    /// The hash of all of this as it was exported.
+    pub hash: ContentHash,
 }
 
 /// What a trace says about its run.
@@ -121,6 +123,10 @@ pub struct Traced {
     pub unpermitted: Vec<PermitId>,
     /// Whether the input is not that of its hash.
     pub altered_input: bool,
+    /// Whether the document as a whole is not that of its hash.
+    pub altered_document: bool,
+    /// Steps before which others are missing.
+    pub gaps: Vec<u64>,
 }
 
 impl Traced {
@@ -132,6 +138,8 @@ impl Traced {
             && self.altered_evidence.is_empty()
             && self.unpermitted.is_empty()
             && !self.altered_input
+            && !self.altered_document
+            && self.gaps.is_empty()
     }
 }
 
@@ -157,7 +165,7 @@ impl Trace {
                 facts: interaction.facts,
             })
             .collect();
-        Ok(Self {
+        let mut trace = Self {
             version: VERSION,
             run: RunFacts {
                 run_id: run.id,
@@ -173,7 +181,20 @@ impl Trace {
             steps,
             calls,
             evidence,
-        })
+            hash: ContentHash::of(""),
+        };
+        trace.hash = trace.digest();
+        Ok(trace)
+    }
+
+    /// The hash of everything but the hash.
+    fn digest(&self) -> ContentHash {
+        // A trace is strings, numbers and JSON: it always serialises.
+        let mut whole = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(members) = &mut whole {
+            members.remove("hash");
+        }
+        ContentHash::of_json(&whole)
     }
 
     /// Asks the gate everything again, reads every reply again, and compares.
@@ -229,6 +250,13 @@ impl Trace {
                 .collect(),
             unpermitted: self.unpermitted(),
             altered_input: ContentHash::of(&self.run.input) != self.run.input_hash,
+            altered_document: self.digest() != self.hash,
+            gaps: self
+                .steps
+                .windows(2)
+                .filter(|pair| pair[0].number + 1 != pair[1].number)
+                .map(|pair| pair[1].number)
+                .collect(),
         })
     }
 
