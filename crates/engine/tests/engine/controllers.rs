@@ -182,7 +182,8 @@ async fn prose_and_snippets_run_nothing() {
         "```bash\ninfra_control --action restart\n```",
     ];
     for text in texts {
-        let lab = Lab::new(Wish::replies([json!({ "raw": text }), says("Nothing.")]).dialect(Dialect::Fenced));
+        let lab =
+            Lab::new(Wish::replies([json!({ "raw": text }), says("Nothing.")]).dialect(Dialect::Fenced));
         let (session, outcome) = lab.ask("what would you do?").await;
         assert_eq!(outcome.status, Status::Completed, "{text}: {outcome:?}");
         assert!(lab.store.calls(&session).await.unwrap().is_empty(), "{text}");

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use interlock_dialect::Dialect;
 use interlock_engine::{
@@ -168,8 +169,8 @@ pub(crate) struct Wish {
     pub(crate) four_eyes: FourEyes,
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) behaviour: Option<Behaviour>,
-    /// Where the database is, if not in the folder.
-    pub(crate) database: Option<PathBuf>,
+    /// How long to wait for another program that holds the database.
+    pub(crate) busy: Option<Duration>,
 }
 
 impl Wish {
@@ -310,8 +311,11 @@ impl Lab {
             behaviour: wish.behaviour,
             ..Folder::default()
         });
-        let database = wish.database.unwrap_or_else(|| root.join("interlock.db"));
-        let store = Store::open(&StoreOptions::file(database)).unwrap();
+        let mut options = StoreOptions::file(root.join("interlock.db"));
+        if let Some(busy) = wish.busy {
+            options = options.with_busy_timeout(busy);
+        }
+        let store = Store::open(&options).unwrap();
         let mut entries = BTreeMap::new();
         let mut clients = Vec::new();
         for (name, script) in &wish.scripts {

@@ -1,10 +1,18 @@
 //! The engine from a question to its answer, with a scripted model, a real store and tools that really write.
 
 mod batches;
+mod budget;
 mod collision;
 mod controllers;
 mod crash;
+mod faults;
 mod fixture;
 mod flow;
+mod gates;
 mod holds;
+mod masking;
+mod nonsense;
+mod stops;
 mod takeover;
+mod traces;
+mod workers;

@@ -1,0 +1,128 @@
+//! Secrets: wherever they come in, they are in nothing that is kept, sent, shown or exported.
+
+use interlock_engine::{Live, Submission};
+use interlock_protocol::{ControlLevel, ErrorCode, Outcome, Retry, ToolKind, ToolResponse};
+use interlock_tools::{BoxFuture, Done, Reading};
+use jiff::Timestamp;
+use serde_json::{Map, json};
+
+use crate::fixture::{Lab, Wish, calls, find, has, host, operator, read, says, write};
+
+/// Secrets by where they come in. None is a part of another.
+const SECRETS: &[(&str, &str)] = &[
+    ("output", "hunter2secretA"),
+    ("detail", "hunter2secretB"),
+    ("error", "hunter2secretC"),
+    ("meta", "hunter2secretD"),
+    ("summary", "hunter2secretE"),
+    ("input", "hunter2secretF"),
+    ("reason", "hunter2secretG"),
+    ("question", "hunter2secretH"),
+    ("reading", "hunter2secretI"),
+];
+
+fn secret(place: &str) -> String {
+    let (_, secret) = SECRETS.iter().find(|(name, _)| *name == place).unwrap();
+    format!("password={secret}")
+}
+
+fn leaking() -> Wish {
+    Wish::replies([
+        calls([find()]),
+        calls([read("cat /etc/app.conf"), read("cat /etc/other.conf")]),
+        calls([write("touch /srv/flag")]),
+        says("That was not wanted."),
+        says("Nothing more."),
+    ])
+    .level(ControlLevel::Controlled)
+    .behaves(|_, started, _| {
+        let plan = started.plan();
+        if plan.kind != ToolKind::Read {
+            return None;
+        }
+        let failed = plan.command.as_deref() == Some("cat /etc/other.conf");
+        let future: BoxFuture<'_, Done> = Box::pin(async move {
+            if failed {
+                let mut details = Map::new();
+                details.insert("stderr".to_owned(), json!(secret("detail")));
+                let message = format!("it said {}", secret("error"));
+                return Done {
+                    response: ToolResponse::failed(
+                        ErrorCode::ExecutionFailed,
+                        message,
+                        Retry::Useless,
+                        details,
+                    ),
+                    outcome: Outcome::Failed,
+                    ..Done::succeeded(json!(null), secret("summary"))
+                };
+            }
+            let reading = Reading {
+                resource: Some(host()),
+                taken_at: Timestamp::now(),
+                data: json!({ "file": secret("reading") }),
+                observations: Vec::new(),
+            };
+            let done = Done::succeeded(json!({ "stdout": secret("output") }), "read").with_reading(reading);
+            Done {
+                response: done.response.clone().with_meta("note", secret("meta")),
+                ..done
+            }
+        });
+        Some(future)
+    })
+}
+
+#[tokio::test]
+async fn a_secret_is_nowhere_wherever_it_came_in() {
+    for alert in [false, true] {
+        let lab = Lab::new(leaking());
+        let mut live = lab.engine.watch();
+        let input = format!("look at {}", secret("input"));
+        let submission = if alert {
+            Submission::alert("test", input)
+        } else {
+            Submission::question(input)
+        };
+        let session = lab.engine.submit(submission).await.unwrap();
+        lab.engine.work_on(&session).await.unwrap();
+        lab.engine
+            .deny(
+                &lab.hold().await,
+                &operator(),
+                &format!("because {}", secret("reason")),
+            )
+            .await
+            .unwrap();
+        lab.engine.work_on(&session).await.unwrap();
+        lab.again(&session, &format!("and {}?", secret("question"))).await;
+        let mut shown = String::new();
+        while let Ok(happened) = live.try_recv() {
+            match happened {
+                Live::Event(event) => shown.push_str(&serde_json::to_string(&event).unwrap()),
+                other => shown.push_str(&format!("{other:?}")),
+            }
+        }
+        assert!(shown.contains("[masked:"), "nothing was shown");
+        let places = [
+            ("the store", lab.bytes()),
+            ("the trace", lab.traces(&session).await.into_bytes()),
+            (
+                "the requests",
+                format!("{:?}", lab.requests(&session).await).into_bytes(),
+            ),
+            ("what is live", shown.into_bytes()),
+        ];
+        for (place, bytes) in &places {
+            for (from, secret) in SECRETS {
+                assert!(
+                    !has(bytes, secret.as_bytes()),
+                    "alert {alert}: the secret of the {from} is in {place}"
+                );
+            }
+        }
+        // The search finds what is there.
+        assert!(has(&places[0].1, b"cat /etc/app.conf") && has(&places[3].1, b"cat /etc/app.conf"));
+        lab.prove(&session).await;
+    }
+}
