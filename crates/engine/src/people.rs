@@ -120,11 +120,11 @@ impl Engine {
             .await?;
         // Registered like a run: others see that it is worked on, and it can be stopped.
         let cancel = CancellationToken::new();
-        self.inner.begin_work(session, cancel.clone());
+        let working = self.inner.begin_work(session, cancel.clone());
         let result = self
             .call_claimed(&claim, before, (by, tool, arguments), cancel)
             .await;
-        self.inner.end_work(session);
+        drop(working);
         if result.is_err() {
             // What went wrong is told; the session is not left hanging on it.
             let _ = store.release(&claim, before, Timestamp::now()).await;
@@ -305,19 +305,16 @@ fn direct_agent(snapshot: &interlock_store::Snapshot, by: &UserId, now: Timestam
 }
 
 impl Inner {
-    /// A session is worked on here from now on.
-    pub(crate) fn begin_work(&self, session: &SessionId, cancel: CancellationToken) {
+    /// A session is worked on here from now on, until what comes back is dropped.
+    pub(crate) fn begin_work<'a>(&'a self, session: &SessionId, cancel: CancellationToken) -> Working<'a> {
         self.running
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .insert(session.clone(), cancel);
-    }
-
-    pub(crate) fn end_work(&self, session: &SessionId) {
-        self.running
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .remove(session);
+        Working {
+            engine: self,
+            session: session.clone(),
+        }
     }
 
     pub(crate) fn cancel_here(&self, session: &SessionId) {
@@ -328,5 +325,23 @@ impl Inner {
         if let Some(token) = running.get(session) {
             token.cancel();
         }
+    }
+}
+
+/// A session that is worked on. Work that ends, also by being dropped in the middle, leaves nothing taken behind: what a
+/// write without a receipt has taken is known to the store.
+pub(crate) struct Working<'a> {
+    engine: &'a Inner,
+    session: SessionId,
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.engine
+            .running
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .remove(&self.session);
+        self.engine.shared.forget(&self.session);
     }
 }

@@ -512,7 +512,11 @@ impl Session<'_> {
             agent.event(EventBody::ExecutionStarted {
                 agent: plan.name.clone(),
             });
-            let names: Vec<&str> = plan.offer.names().map(|name| name.as_str()).collect();
+            let names: Vec<&str> = plan
+                .offer
+                .names()
+                .map(interlock_protocol::ToolName::as_str)
+                .collect();
             let system = self.work.engine.setup.prompts.system(&Tiers {
                 tools: &names,
                 dialect: &plan.controller.dialect().instructions(&plan.offer),

@@ -229,6 +229,20 @@ impl Shared {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// A session writes to nothing any more in this process.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.with(|world| {
+            let mine: Vec<(ResourceId, PermitId)> = world
+                .writers()
+                .filter(|(_, writer)| writer.session == *session)
+                .map(|(resource, writer)| (resource.clone(), writer.permit.clone()))
+                .collect();
+            for (resource, permit) in mine {
+                world.forget_writer(&resource, &permit);
+            }
+        });
+    }
+
     pub(crate) fn stop_writes(&self, switch: KillSwitch) {
         self.with(|world| world.kill_switch = switch);
     }

@@ -246,9 +246,9 @@ impl Engine {
         if inner.setup.store.cancel_requested(&session).await? {
             cancel.cancel();
         }
-        inner.begin_work(&session, cancel.clone());
+        let working = inner.begin_work(&session, cancel.clone());
         let result = run::run(std::sync::Arc::clone(inner), claim.clone(), cancel, draining).await;
-        inner.end_work(&session);
+        drop(working);
         if let Err(error) = &result {
             self.give_up(&claim, error).await;
         }

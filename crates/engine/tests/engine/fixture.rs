@@ -1,4 +1,4 @@
-//! An engine over a real SQLite file, the real gate and a scripted model. Its one host is a folder: reading it reads
+//! An engine over a real database file, the real gate and a scripted model. Its one host is a folder: reading it reads
 //! files there, changing it appends lines there.
 
 use std::collections::BTreeMap;

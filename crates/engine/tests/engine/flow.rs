@@ -2,7 +2,7 @@
 
 use interlock_protocol::{ControlLevel, EventBody, Status};
 
-use crate::fixture::{Lab, RESTART, Wish, operator};
+use crate::fixture::{Lab, RESTART, Wish, calls, find, operator, read, says, write};
 
 #[tokio::test]
 async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_receipt() {
@@ -119,4 +119,52 @@ replies:
         "the last request has no tools"
     );
     lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn the_next_turn_knows_what_was_done_in_this_process_and_after_a_restart() {
+    let mut answers = Vec::new();
+    for restart in [false, true] {
+        let wish = || {
+            Wish::replies([
+                calls([find()]),
+                calls([write("touch /srv/flag")]),
+                calls([read("ls /srv")]),
+                says("See below."),
+                says("I created the flag on web before."),
+            ])
+        };
+        let lab = Lab::new(wish());
+        let (session, _) = lab.ask("put the flag there").await;
+        let again = restart.then(|| Lab::in_folder(&lab.folder.path, wish()));
+        let lab = again.as_ref().unwrap_or(&lab);
+        let outcome = lab.again(&session, "did you?").await;
+        assert_eq!(
+            outcome.status,
+            Status::Completed,
+            "restart {restart}: {outcome:?}"
+        );
+        assert_eq!(lab.folder.effects(), ["touch /srv/flag"], "restart {restart}");
+        answers.push(outcome.answer.unwrap());
+        lab.prove(&session).await;
+    }
+    assert_eq!(answers[0], answers[1]);
+}
+
+#[tokio::test]
+async fn what_is_too_long_or_empty_is_not_taken() {
+    let lab = Lab::new(Wish::replies([says("Fine.")]));
+    let long = "x".repeat(interlock_engine::MAX_INPUT + 1);
+    for question in ["", " \n", long.as_str()] {
+        let taken = lab
+            .engine
+            .submit(interlock_engine::Submission::question(question))
+            .await;
+        assert!(taken.is_err(), "{} bytes", question.len());
+    }
+    let (session, _) = lab.ask("hello").await;
+    for question in ["", " \n", long.as_str()] {
+        let taken = lab.engine.ask_again(&session, question).await;
+        assert!(taken.is_err(), "{} bytes", question.len());
+    }
 }

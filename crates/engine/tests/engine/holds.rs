@@ -384,10 +384,15 @@ async fn two_processes_do_not_write_to_one_resource_at_once() {
     let (two, outcome) = second.ask("put the flag there").await;
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(second.folder.effects(), nothing());
+    assert_eq!(second.refusals(&two).await, ["state_machine"]);
     let sent = format!("{:?}", second.requests(&two).await);
+    assert!(sent.contains("host:web"), "{sent}");
+    let started: Vec<_> = second.store.calls(&two).await.unwrap();
     assert!(
-        sent.contains("is being written to") || sent.contains("writ"),
-        "{sent}"
+        started
+            .iter()
+            .all(|call| call.started.plan.kind != interlock_protocol::ToolKind::Write),
+        "what was refused is not in the record as started"
     );
     second.prove(&two).await;
     go.notify_one();
@@ -399,4 +404,56 @@ async fn two_processes_do_not_write_to_one_resource_at_once() {
     let (_, outcome) = second.ask("put the flag there again").await;
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(second.folder.effects(), ["first", "touch /srv/flag"]);
+}
+
+/// The yes comes while the other agent still works: the session does not wait for what was decided, nor is it lost.
+#[tokio::test]
+async fn a_decision_while_the_session_is_worked_on_is_not_lost() {
+    for stop in [false, true] {
+        let (entered, mut inside) = tokio::sync::mpsc::channel(4);
+        let go = Arc::new(tokio::sync::Notify::new());
+        let gate = Arc::clone(&go);
+        let wish = two_agents().behaves(move |_, started, _| {
+            (started.plan().command.as_deref() == Some("uptime")).then(|| {
+                let (entered, go) = (entered.clone(), Arc::clone(&gate));
+                let future: interlock_tools::BoxFuture<'_, interlock_tools::Done> = Box::pin(async move {
+                    entered.send(()).await.unwrap();
+                    go.notified().await;
+                    interlock_tools::Done::succeeded(json!({ "load": 0.42 }), "read")
+                });
+                future
+            })
+        });
+        let lab = Lab::new(wish);
+        let alert = Submission::alert("test", "the disk is full");
+        let session = lab.engine.submit(alert).await.unwrap();
+        let running = {
+            let (engine, session) = (lab.engine.clone(), session.clone());
+            tokio::spawn(async move { engine.work_on(&session).await.unwrap() })
+        };
+        inside.recv().await.unwrap();
+        let mut live = lab.engine.watch();
+        while lab.store.holds(Holds::Open).await.unwrap().is_empty() {
+            live.recv().await.unwrap();
+        }
+        lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+        if stop {
+            lab.engine.cancel(&session, &operator()).await.unwrap();
+        }
+        go.notify_one();
+        running.await.unwrap();
+        let mut outcome = None;
+        while lab.store.session(&session).await.unwrap().status == Status::Pending {
+            outcome = Some(lab.engine.work_on(&session).await.unwrap());
+        }
+        let standing = lab.store.session(&session).await.unwrap().status;
+        if stop {
+            assert_eq!(standing, Status::Cancelled, "{outcome:?}");
+            assert_eq!(lab.folder.effects(), nothing());
+        } else {
+            assert_eq!(standing, Status::Completed, "{outcome:?}");
+            assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+        }
+        lab.prove(&session).await;
+    }
 }

@@ -1,4 +1,10 @@
 //! The engine from a question to its answer, with a scripted model, a real store and tools that really write.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 
 mod batches;
 mod budget;

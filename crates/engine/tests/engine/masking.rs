@@ -98,10 +98,11 @@ async fn a_secret_is_nowhere_wherever_it_came_in() {
         lab.again(&session, &format!("and {}?", secret("question"))).await;
         let mut shown = String::new();
         while let Ok(happened) = live.try_recv() {
-            match happened {
-                Live::Event(event) => shown.push_str(&serde_json::to_string(&event).unwrap()),
-                other => shown.push_str(&format!("{other:?}")),
-            }
+            let text = match happened {
+                Live::Event(event) => serde_json::to_string(&event).unwrap(),
+                other => format!("{other:?}"),
+            };
+            shown.push_str(&text);
         }
         assert!(shown.contains("[masked:"), "nothing was shown");
         let places = [

@@ -60,10 +60,7 @@ fn tool(dice: &mut Dice) -> (&'static str, Value) {
         0 | 1 => find(),
         2..=4 => read(command),
         5 => write(command),
-        6 => {
-            let command: &str = *dice.pick(WRITES);
-            write(command)
-        }
+        6 => write(WRITES[dice.roll(WRITES.len())]),
         7 => (
             "infra_control",
             json!({ "action": "delete", "target_resource_id": "vm:web:1" }),

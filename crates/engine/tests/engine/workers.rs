@@ -192,3 +192,63 @@ async fn workers_that_are_drained_leave_what_they_have_to_others() {
     }
     one.prove(&session).await;
 }
+
+/// Work that is dropped in the middle of a write, in a process that lives on: the session is taken up again there, looks
+/// at what it wrote, and the resource is free for others.
+#[tokio::test]
+async fn work_that_is_dropped_leaves_nothing_taken() {
+    let (entered, mut inside) = mpsc::channel(16);
+    let first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let wish = Wish::replies([
+        calls([find()]),
+        calls([write("touch /srv/flag")]),
+        calls([read("ls /srv")]),
+        says("See below."),
+        calls([read("ls -l /srv")]),
+        says("See below."),
+    ])
+    .behaves(move |folder, started, _| {
+        let hangs =
+            started.plan().kind == ToolKind::Write && first.swap(false, std::sync::atomic::Ordering::SeqCst);
+        hangs.then(|| {
+            let entered = entered.clone();
+            let line = Folder::line(started.plan());
+            let future: BoxFuture<'_, Done> = Box::pin(async move {
+                folder.write(&line);
+                entered.send(()).await.unwrap();
+                std::future::pending().await
+            });
+            future
+        })
+    });
+    let lab = Lab::new(wish);
+    let session = lab
+        .engine
+        .submit(Submission::question("put the flag there"))
+        .await
+        .unwrap();
+    let engine = lab.engine.clone();
+    let running = {
+        let session = session.clone();
+        tokio::spawn(async move { engine.work_on(&session).await })
+    };
+    inside.recv().await.unwrap();
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    let idle = Queue {
+        orphan_after: Duration::ZERO,
+        ..queue()
+    };
+    lab.engine.beat(&idle).await.unwrap();
+    let outcome = lab.engine.work_on(&session).await.unwrap();
+    assert!(
+        matches!(outcome.status, Status::Completed | Status::Unverified),
+        "{outcome:?}"
+    );
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    let (other, outcome) = lab.ask("put the flag there too").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag", "touch /srv/flag"]);
+    lab.prove(&session).await;
+    lab.prove(&other).await;
+}
