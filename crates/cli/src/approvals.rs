@@ -204,7 +204,7 @@ async fn seen(driver: &mut Driver<'_>, hold: &Hold, hash: Option<&str>) -> Resul
         say("Approve exactly this? [y]es, [n]o");
         let line = tokio::select! {
             line = driver.keyboard.line() => line,
-            _ = driver.interrupt.recv() => return Err(Failure::Interrupted),
+            () = driver.interrupt.recv() => return Err(Failure::Interrupted),
         };
         let Some(line) = line else {
             return Ok(false);

@@ -51,7 +51,7 @@ pub(crate) fn gate(config: &Config) -> Result<Gate, Failure> {
 /// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
 pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
     let store = open_store(globals)?;
-    from(&Config::default(), None, store, Folders::of_user())
+    from(&Config::default(), &[], store, Folders::of_user())
 }
 
 /// The tools that can run, by this configuration.
@@ -78,11 +78,17 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         }
     }
     let store = Store::open(&settings::store(globals, &loaded)?)?;
-    from(&loaded.config, loaded.file.as_deref(), store, Folders::of_user())
+    let own: Vec<&Path> = loaded
+        .file
+        .iter()
+        .chain(&loaded.secret_files)
+        .map(PathBuf::as_path)
+        .collect();
+    from(&loaded.config, &own, store, Folders::of_user())
 }
 
 /// The engine over this configuration and store.
-fn from(config: &Config, file: Option<&Path>, store: Store, folders: Folders) -> Result<Assembled, Failure> {
+fn from(config: &Config, files: &[&Path], store: Store, folders: Folders) -> Result<Assembled, Failure> {
     let models = Models::new(config.models.clone()).map_err(Failure::wrong)?;
     let masker = Masker::new(&config.mask).map_err(Failure::wrong)?;
     let prompts = match &config.prompts.folder {
@@ -90,7 +96,7 @@ fn from(config: &Config, file: Option<&Path>, store: Store, folders: Folders) ->
         None => Prompts::built_in(),
     }
     .map_err(Failure::wrong)?;
-    let protected = Protected::new(protected(file, Some(store.path()), &folders));
+    let protected = Protected::new(protected(files, Some(store.path()), &folders));
     let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
     let host = LocalHost::new(runner, config.tools).map_err(Failure::unsuccessful)?;
     let toolbox = toolbox(config, &host)?;
@@ -120,11 +126,12 @@ fn from(config: &Config, file: Option<&Path>, store: Store, folders: Folders) ->
     })
 }
 
-/// What no tool and no command may reach: the store with its journals, the configuration, the folders of both.
+/// What no tool and no command may reach: the store with its journals, the configuration with the files that it takes
+/// secrets from, the folders of both.
 ///
 /// The folder of a store that was put elsewhere is protected only if it is Interlock's own: with `sqlite:/tmp/a.db` the
 /// whole of `/tmp` would be closed.
-pub(crate) fn protected(file: Option<&Path>, store: Option<&Path>, folders: &Folders) -> Vec<PathBuf> {
+pub(crate) fn protected(files: &[&Path], store: Option<&Path>, folders: &Folders) -> Vec<PathBuf> {
     let mut paths = vec![folders.data.clone(), folders.config.clone()];
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if let Some(store) = store.map(absolute) {
@@ -136,7 +143,7 @@ pub(crate) fn protected(file: Option<&Path>, store: Option<&Path>, folders: &Fol
         }
         paths.push(store);
     }
-    paths.extend(file.map(absolute));
+    paths.extend(files.iter().map(|file| absolute(file)));
     paths.sort();
     paths.dedup();
     paths
@@ -153,7 +160,8 @@ mod tests {
             config: "/home/zoe/.config/interlock".into(),
         };
         let shown = |file: Option<&str>, store: &str| {
-            let paths = protected(file.map(Path::new), Some(Path::new(store)), &folders);
+            let files: Vec<&Path> = file.map(Path::new).into_iter().collect();
+            let paths = protected(&files, Some(Path::new(store)), &folders);
             paths
                 .iter()
                 .map(|path| path.display().to_string())

@@ -74,7 +74,7 @@ pub(crate) async fn ask(driver: &mut Driver<'_>, hold: &Hold) -> Result<Decided,
                 say("\nit was decided elsewhere");
                 return Ok(Decided::Elsewhere);
             }
-            _ = driver.interrupt.recv() => {
+            () = driver.interrupt.recv() => {
                 say("\nstopping");
                 driver.assembled.engine.cancel(&hold.plan.session, &driver.assembled.by).await?;
                 return Ok(Decided::Cancelled);

@@ -30,7 +30,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) globals: &'a Globals,
     pub(crate) assembled: &'a Assembled,
     pub(crate) progress: Progress,
-    pub(crate) interrupt: Signal,
+    pub(crate) interrupt: Interrupt,
     pub(crate) keyboard: Keyboard,
 }
 
@@ -82,13 +82,37 @@ pub(crate) const fn ending(status: Status) -> Ending {
     }
 }
 
+/// Someone wants this to end: at the keyboard, by a signal, or by closing the terminal.
+#[derive(Debug)]
+pub(crate) struct Interrupt([Signal; 3]);
+
+impl Interrupt {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    /// Until it is so.
+    pub(crate) async fn recv(&mut self) {
+        let [keyboard, terminate, hang_up] = &mut self.0;
+        tokio::select! {
+            _ = keyboard.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    }
+}
+
 impl<'a> Driver<'a> {
     pub(crate) fn new(globals: &'a Globals, assembled: &'a Assembled) -> Result<Self, Failure> {
         Ok(Self {
             globals,
             assembled,
             progress: Progress::new(globals),
-            interrupt: signal(SignalKind::interrupt())?,
+            interrupt: Interrupt::new()?,
             keyboard: Keyboard::new(),
         })
     }
@@ -163,7 +187,7 @@ impl<'a> Driver<'a> {
         let outcome = loop {
             tokio::select! {
                 biased;
-                _ = self.interrupt.recv() => {
+                () = self.interrupt.recv() => {
                     if stopping {
                         // Leaving drops the work, and with it every process that it started.
                         return Err(Failure::Interrupted);
@@ -224,7 +248,7 @@ impl<'a> Driver<'a> {
             }
             tokio::select! {
                 () = tokio::time::sleep(FOLLOW) => {}
-                _ = self.interrupt.recv() => {
+                () = self.interrupt.recv() => {
                     if stopping {
                         return Err(Failure::Interrupted);
                     }

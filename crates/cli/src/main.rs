@@ -41,6 +41,7 @@ mod table;
 mod terminal;
 mod tools;
 mod trace;
+mod work;
 
 use std::future::Future;
 use std::io::{self, Write as _};
@@ -100,6 +101,8 @@ enum Command {
     Approvals(approvals::Arguments),
     /// Carry on with a session that waits, or whose process is gone.
     Resume(resume::Arguments),
+    /// Work on what waits in the queue.
+    Work(work::Arguments),
     /// Stop a session.
     Cancel(cancel::Arguments),
     /// Stop all writes at once, or let them go again.
@@ -178,6 +181,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Alert(arguments) => wait(globals, alert::run(globals, arguments)),
         Command::Approvals(arguments) => wait(globals, approvals::run(globals, arguments)),
         Command::Resume(arguments) => wait(globals, resume::run(globals, arguments)),
+        Command::Work(arguments) => wait(globals, work::run(globals, arguments)),
         Command::Cancel(arguments) => wait(globals, cancel::run(globals, arguments)),
         Command::KillSwitch(arguments) => wait(globals, kill_switch::run(globals, arguments)),
         Command::Model(arguments) => wait(globals, model::run(globals, arguments)),
@@ -194,6 +198,9 @@ fn wait(
     globals.log()?;
     if let Err(error) = interlock_exec::hide_this_process() {
         tracing::warn!(%error, "other processes of this user can look into this one");
+    }
+    if let Err(error) = interlock_exec::open_many_files() {
+        tracing::warn!(%error, "the number of open files stays as it is");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

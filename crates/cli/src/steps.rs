@@ -92,6 +92,13 @@ impl Steps {
                     None => "the answer".to_owned(),
                     Some(id) => self.calls.get(id).map_or_else(|| "a call".to_owned(), described),
                 };
+                // What runs next under this id is the equivalent that ends.
+                if let (Some(better), Some(call)) = (
+                    refusal.details.get("suggested_rewrite"),
+                    call.as_ref().and_then(|id| self.calls.get_mut(id)),
+                ) {
+                    call.arguments.insert("command".to_owned(), better.clone());
+                }
                 bad(format!(
                     "{what} refused by {}: {}",
                     refusal.rule,

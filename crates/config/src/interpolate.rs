@@ -2,7 +2,8 @@
 //!
 //! This happens after the file was read, so that no value can add a key or change a type. `$${` stands for `${`.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use crate::problem::Problem;
 use crate::tree::{Data, Node, Text};
@@ -15,6 +16,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
     /// The folder that paths are relative to.
     pub(crate) folder: &'a Path,
+    /// The files that were read.
+    pub(crate) read: RefCell<Vec<PathBuf>>,
 }
 
 /// Puts values in, everywhere in the tree.
@@ -92,10 +95,10 @@ fn resolve(text: &str, sources: &Sources<'_>) -> Result<Text, Wrong> {
 /// The value of what stands between the braces, and its origin unless it is written in the file itself.
 fn reference(inside: &str, sources: &Sources<'_>) -> Result<(String, Option<String>), Wrong> {
     if let Some(path) = inside.strip_prefix("file:") {
-        return Ok((
-            read_file(&sources.folder.join(path))?,
-            Some(format!("file {path}")),
-        ));
+        let file = sources.folder.join(path);
+        let content = read_file(&file)?;
+        sources.read.borrow_mut().push(file);
+        return Ok((content, Some(format!("file {path}"))));
     }
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

@@ -1,5 +1,6 @@
 //! Finds the file and makes a configuration of it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub file: Option<PathBuf>,
     /// What is allowed and probably not meant.
     pub warnings: Vec<Problem>,
+    /// The files whose contents stand in the configuration: no tool may read them.
+    pub secret_files: Vec<PathBuf>,
     data_folder: PathBuf,
 }
 
@@ -87,6 +90,7 @@ impl Loader {
                 config: Config::default(),
                 file: None,
                 warnings: Vec::new(),
+                secret_files: Vec::new(),
                 data_folder: self.data_folder(),
             }),
         }
@@ -111,10 +115,11 @@ impl Loader {
     pub fn parse(&self, file: &Path, bytes: &[u8]) -> Result<Loaded, Error> {
         let folder = file.parent().unwrap_or(Path::new(""));
         self.understand(folder, bytes)
-            .map(|(config, warnings)| Loaded {
+            .map(|(config, warnings, secret_files)| Loaded {
                 config,
                 file: Some(file.to_owned()),
                 warnings,
+                secret_files,
                 data_folder: self.data_folder(),
             })
             .map_err(|mut problems| {
@@ -127,12 +132,17 @@ impl Loader {
             })
     }
 
-    fn understand(&self, folder: &Path, bytes: &[u8]) -> Result<(Config, Vec<Problem>), Vec<Problem>> {
+    fn understand(
+        &self,
+        folder: &Path,
+        bytes: &[u8],
+    ) -> Result<(Config, Vec<Problem>, Vec<PathBuf>), Vec<Problem>> {
         let mut tree = tree::read(bytes).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();
         let sources = Sources {
             variable: &|name| self.environment.get(name).cloned(),
             folder,
+            read: RefCell::default(),
         };
         interpolate(&mut tree, "", &sources, &mut problems);
         shape::check(&schema(), &tree, &mut problems);
@@ -146,7 +156,7 @@ impl Loader {
         let mut warnings = check::references(&config, &tree, &|name| self.environment.contains_key(name))?;
         warnings.sort();
         config.view = Some(view);
-        Ok((config, warnings))
+        Ok((config, warnings, sources.read.into_inner()))
     }
 
     fn user_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {

@@ -34,11 +34,8 @@ pub enum Error {
     /// No program was named.
     #[error("the command is empty; name a program")]
     Empty,
-    /// The sandbox is required and cannot be had.
-    #[error(
-        "the sandbox is required and cannot be enforced here: {reason}; run on Linux 6.2 or later with Landlock on, or \
-         set the sandbox policy to `where_available`"
-    )]
+    /// The sandbox is required, or there, and cannot be entered.
+    #[error("nothing was run, because the sandbox cannot be entered: {reason}")]
     NoSandbox {
         /// Why.
         reason: String,

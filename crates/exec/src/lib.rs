@@ -34,7 +34,7 @@ mod tests;
 pub use argv::argv_of;
 pub use capture::Captured;
 pub use error::Error;
-pub use hide::hide_this_process;
+pub use hide::{hide_this_process, open_many_files};
 pub use probe::{Probe, UnitName};
 pub use program::{Limits, Program};
 pub use protected::Protected;

@@ -78,9 +78,38 @@ pub enum Sandbox {
 /// Reading, writing and truncating: below that it is no sandbox.
 const NEEDED: ABI = ABI::V3;
 
+/// Why a thread is not in its sandbox.
+pub(crate) enum Outside {
+    /// The kernel has none.
+    NotThere(String),
+    /// The kernel has one, and something went wrong on the way into it. Nothing may run then, whatever the policy: what
+    /// is missing is not the kernel's to give.
+    NotEntered(String),
+}
+
 /// Gives up, on this thread and for everything it starts from now on, what the profile does not permit. `Err` is why
 /// that is not possible.
-pub(crate) fn enter(profile: Profile, protected: &Protected) -> Result<Sandbox, String> {
+pub(crate) fn enter(profile: Profile, protected: &Protected) -> Result<Sandbox, Outside> {
+    let there = is_there();
+    try_enter(profile, protected).map_err(|reason| {
+        if there {
+            Outside::NotEntered(reason)
+        } else {
+            Outside::NotThere(reason)
+        }
+    })
+}
+
+/// Whether the kernel has what a sandbox needs.
+fn is_there() -> bool {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(NEEDED))
+        .and_then(Ruleset::create)
+        .is_ok()
+}
+
+fn try_enter(profile: Profile, protected: &Protected) -> Result<Sandbox, String> {
     let places = match profile {
         // Closed and hidden.
         Profile::ReadOnly => {

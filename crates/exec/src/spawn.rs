@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::sandbox::{self, Profile, Sandbox, SandboxPolicy};
+use crate::sandbox::{self, Outside, Profile, Sandbox, SandboxPolicy};
 use crate::{Error, Program, Protected};
 
 /// Where programs are looked for, whatever our own environment says.
@@ -133,7 +133,8 @@ fn spawn_here(
     }
     let sandbox = match sandbox::enter(confinement.profile, &confinement.protected) {
         Ok(sandbox) => sandbox,
-        Err(reason) => match confinement.policy {
+        Err(Outside::NotEntered(reason)) => return Err(Error::NoSandbox { reason }),
+        Err(Outside::NotThere(reason)) => match confinement.policy {
             SandboxPolicy::Required => return Err(Error::NoSandbox { reason }),
             SandboxPolicy::WhereAvailable => Sandbox::None { reason },
         },

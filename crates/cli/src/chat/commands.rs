@@ -33,7 +33,7 @@ const COMMANDS: [(&str, &str, &str); 12] = [
         "NAME JSON",
         "call a tool yourself, through the same gate",
     ),
-    ("/approve", "[ID]", "approve what waits"),
+    ("/approve", "[ID [HASH]]", "approve what waits"),
     ("/deny", "[ID] [REASON]", "deny what waits"),
     ("/cancel", "", "stop the session"),
     ("/trace", "", "show what the last run did"),
@@ -148,8 +148,19 @@ impl Chat<'_> {
                 print(&listed(&tools, paint))?;
             }
             Command::Tool { name, arguments } => self.call(&name, arguments).await?,
-            Command::Approve(id) => {
-                let hold = self.hold(id.as_deref()).await?;
+            Command::Approve(words) => {
+                let words = words.unwrap_or_default();
+                let (id, hash) = words.split_once(char::is_whitespace).unwrap_or((&words, ""));
+                let hold = self.hold(Some(id).filter(|id| !id.is_empty())).await?;
+                // Whoever is not at the keyboard says which plan it is that they saw.
+                if hash.trim() != hold.plan_hash.to_string()
+                    && !(hash.is_empty() && self.driver.globals.can_ask())
+                {
+                    return Err(Failure::unsuccessful(format!(
+                        "not approved: without a terminal write `/approve {} HASH`, with the hash of the plan that you saw",
+                        hold.id
+                    )));
+                }
                 let assembled = self.driver.assembled;
                 let paint = self.driver.globals.paint(&io::stderr());
                 say(&plan::render(&hold, Timestamp::now(), paint));

@@ -51,7 +51,7 @@ impl Prompt {
         match self {
             Self::Pipe => tokio::select! {
                 line = driver.keyboard.line() => Ok(line),
-                _ = driver.interrupt.recv() => Err(Failure::Interrupted),
+                () = driver.interrupt.recv() => Err(Failure::Interrupted),
             },
             Self::Person { editor, history } => loop {
                 match editor.readline("» ") {
