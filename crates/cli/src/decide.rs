@@ -120,7 +120,7 @@ fn prompt(hold: &Hold, paint: Paint) {
 
 fn details(hold: &Hold) {
     match serde_json::to_string_pretty(&plan::HoldForm::new(hold, Timestamp::now())) {
-        Ok(text) => say(&text),
+        Ok(text) => say(&crate::terminal::visible_lines(&text)),
         Err(error) => say(&error.to_string()),
     }
 }

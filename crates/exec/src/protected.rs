@@ -40,7 +40,7 @@ impl Protected {
 
     /// Where they really are now.
     pub(crate) fn resolve(&self) -> Resolved {
-        let places = self
+        let places: Vec<(PathBuf, Extent)> = self
             .paths
             .iter()
             .map(|path| {
@@ -53,6 +53,13 @@ impl Protected {
                 (real, extent)
             })
             .collect();
+        // What lies in a protected folder needs no place of its own, which would close every folder above it for writes.
+        let outer = |(inner, _): &(PathBuf, Extent)| {
+            !places
+                .iter()
+                .any(|(place, extent)| *extent == Extent::Folder && place != inner && inner.starts_with(place))
+        };
+        let places = places.iter().filter(|place| outer(place)).cloned().collect();
         Resolved { places }
     }
 }
