@@ -220,8 +220,14 @@ impl Engine {
         let status = if held { Status::Held } else { before };
         run.status = if held { Status::Held } else { Status::Completed };
         run.completed_at = (!held).then(Timestamp::now);
+        let stands = if Inner::is_end(status) {
+            EventBody::SessionCompleted { status }
+        } else {
+            EventBody::SessionStatus { status }
+        };
         work.keep(vec![
             Record::Run(run.clone()),
+            event(None, None, stands),
             Record::Status {
                 status,
                 answer: None,

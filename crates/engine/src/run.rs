@@ -8,7 +8,7 @@ use interlock_gate::State;
 use interlock_protocol::{
     ContentHash, EventBody, ExecutionId, Label, RunId, Sequence, SessionKind, StageId, Status,
 };
-use interlock_store::{Claim, Execution, Record, Run, Snapshot, Stage};
+use interlock_store::{Batch, Claim, Execution, Record, Run, Snapshot, Stage};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -50,13 +50,16 @@ pub(crate) async fn run(
     draining: CancellationToken,
 ) -> Result<Outcome, Error> {
     let mut snapshot = engine.setup.store.snapshot(&claim.session).await?;
-    let stale = close_stale(&engine, &mut snapshot).await?;
+    let since = since_it_ended(&engine, &snapshot).await?;
+    let stale = close_stale(&mut snapshot, since.ended);
     let parked = engine.unpark(&claim.session, claim.epoch);
     let now = Timestamp::now();
-    let Standing {
-        unfinished,
-        only_direct,
-    } = standing(&snapshot);
+    let (unfinished, only_direct) = match standing(&snapshot, since.asked) {
+        Standing::Nothing(last) => return leave(&engine, claim, last).await,
+        Standing::Begins => (None, None),
+        Standing::GoesOn(run) => (Some(run), None),
+        Standing::Direct(run, before) => (Some(run), Some(before)),
+    };
     let (mut run, new) = match unfinished {
         Some(run) => (run, false),
         None => (
@@ -119,22 +122,49 @@ pub(crate) async fn run(
 /// How far back the end of a session is looked for that was given its next question since.
 const LOOK_BACK: u64 = 200;
 
-/// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come back
-/// to life with the next question.
-async fn close_stale(engine: &Inner, snapshot: &mut Snapshot) -> Result<Vec<Run>, Error> {
-    if snapshot.runs.iter().all(|run| Inner::is_end(run.status)) {
-        return Ok(Vec::new());
+/// What happened since a session was last said to have ended.
+struct Since {
+    /// When it ended, and how.
+    ended: Option<(Timestamp, Status)>,
+    /// Whether there is a question to answer. If not, somebody only took it up again, for a call of their own.
+    asked: bool,
+}
+
+async fn since_it_ended(engine: &Inner, snapshot: &Snapshot) -> Result<Since, Error> {
+    let mut since = Since {
+        ended: None,
+        asked: true,
+    };
+    if snapshot.runs.is_empty() {
+        return Ok(since);
     }
     let after = Sequence::new(snapshot.last_event.get().saturating_sub(LOOK_BACK));
     let most = u32::try_from(LOOK_BACK).unwrap_or(u32::MAX);
     let session = &snapshot.session.submitted.id;
     let events = engine.setup.store.events(session, after, most).await?;
-    let ended = events.iter().rev().find_map(|event| match event.body {
-        EventBody::SessionCompleted { status } => Some((event.at, status)),
-        _ => None,
+    let ended = events.iter().rposition(|event| match event.body {
+        EventBody::SessionCompleted { status } => {
+            since.ended = Some((event.at, status));
+            true
+        }
+        _ => false,
     });
+    if let Some(at) = ended {
+        // A question puts an ended session into the queue first; a call of a person's own takes it from where it is.
+        let next = events[at..].iter().find_map(|event| match event.body {
+            EventBody::SessionStatus { status } => Some(status),
+            _ => None,
+        });
+        since.asked = next == Some(Status::Pending);
+    }
+    Ok(since)
+}
+
+/// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come back
+/// to life with the next question.
+fn close_stale(snapshot: &mut Snapshot, ended: Option<(Timestamp, Status)>) -> Vec<Run> {
     let Some((at, status)) = ended else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     let mut stale = Vec::new();
     for run in &mut snapshot.runs {
@@ -144,38 +174,57 @@ async fn close_stale(engine: &Inner, snapshot: &mut Snapshot) -> Result<Vec<Run>
             stale.push(run.clone());
         }
     }
-    Ok(stale)
+    stale
 }
 
 /// What of a session is to go on.
-struct Standing {
-    /// The run that did not end; nothing where the next one begins.
-    unfinished: Option<Run>,
-    /// Whether all that is left is a call that a person made directly, and its session had answered before.
-    only_direct: Option<Status>,
+enum Standing {
+    /// A run begins.
+    Begins,
+    /// A run did not end.
+    GoesOn(Run),
+    /// A call that a person made directly did not end, and nothing else is asked. With where the session stood before.
+    Direct(Run, Status),
+    /// Nothing is asked: this is the last run.
+    Nothing(Run),
 }
 
-fn standing(snapshot: &Snapshot) -> Standing {
+fn standing(snapshot: &Snapshot, asked: bool) -> Standing {
     let open = |run: &&Run| !Inner::is_end(run.status);
     let is_direct = |run: &&Run| run.channel == DIRECT;
     let last = snapshot.runs.iter().rev().find(|run| !is_direct(run));
     let direct = snapshot.runs.iter().rev().filter(is_direct).find(open);
-    if let Some(run) = last.filter(open) {
-        return Standing {
-            unfinished: Some(run.clone()),
-            only_direct: None,
-        };
+    match (last, direct) {
+        (Some(last), _) if open(&last) => Standing::GoesOn(last.clone()),
+        (Some(last), Some(direct)) if !asked => Standing::Direct(direct.clone(), last.status),
+        (Some(last), None) if !asked => Standing::Nothing(last.clone()),
+        _ => Standing::Begins,
     }
-    match (direct, last) {
-        (Some(direct), Some(last)) if last.input == snapshot.session.submitted.input => Standing {
-            unfinished: Some(direct.clone()),
-            only_direct: Some(last.status),
-        },
-        _ => Standing {
-            unfinished: None,
-            only_direct: None,
-        },
-    }
+}
+
+/// Lets go of a session that was taken up for a call of which nothing was kept.
+async fn leave(engine: &Inner, claim: Claim, last: Run) -> Result<Outcome, Error> {
+    let Run { id, status, .. } = last;
+    let batch = Batch {
+        session: claim.session.clone(),
+        claim: Some(claim),
+        at: Timestamp::now(),
+        records: vec![
+            event(None, None, EventBody::SessionCompleted { status }),
+            Record::Status {
+                status,
+                answer: None,
+                error: None,
+            },
+        ],
+    };
+    engine.append(batch).await?;
+    Ok(Outcome {
+        status,
+        answer: None,
+        error: None,
+        run: id,
+    })
 }
 
 struct Session<'a> {

@@ -1,6 +1,6 @@
 //! A store that cannot keep anything: what was not recorded does not run.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use interlock_engine::{Moment, Submission};
@@ -65,4 +65,44 @@ async fn what_cannot_be_recorded_does_not_run() {
         assert!(lab.folder.effects().len() <= 1, "{kind}");
         lab.prove(&session).await;
     }
+}
+
+/// The write has happened and the database is held at that moment: its receipt is tried again until it is kept.
+#[tokio::test]
+async fn a_receipt_that_cannot_be_kept_at_once_is_kept_later_and_nothing_runs_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let held: Arc<Mutex<Option<rusqlite::Connection>>> = Arc::default();
+    let tries = Arc::new(AtomicUsize::new(0));
+    let mut wish = Wish::script(RESTART);
+    wish.busy = Some(std::time::Duration::from_millis(50));
+    wish.checkpoint = Some({
+        let (held, tries, path) = (
+            Arc::clone(&held),
+            Arc::clone(&tries),
+            folder.path().join("interlock.db"),
+        );
+        Arc::new(move |moment: Moment, batch: &interlock_store::Batch| {
+            let finishes = batch.records.iter().any(|record| {
+                matches!(record, Record::Finished { receipt, .. } if receipt.kind == ToolKind::Write)
+            });
+            if moment != Moment::Before || !finishes {
+                return;
+            }
+            let mut held = held.lock().unwrap();
+            match tries.fetch_add(1, Ordering::SeqCst) {
+                0 => {
+                    let other = rusqlite::Connection::open(&path).unwrap();
+                    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+                    *held = Some(other);
+                }
+                _ => drop(held.take()),
+            }
+        })
+    });
+    let lab = Lab::in_folder(folder.path(), wish);
+    let (session, outcome) = lab.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert_eq!(tries.load(Ordering::SeqCst), 2);
+    assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    lab.prove(&session).await;
 }

@@ -293,3 +293,86 @@ async fn an_approved_call_that_was_refused_at_the_last_moment_is_not_run_later()
     })
     .await;
 }
+
+/// A person's own call, in a chat that has answered or still waits: whenever the process ends, it is made at most once,
+/// and the chat's own question is answered once, as if nobody had called anything.
+#[tokio::test]
+async fn a_direct_call_is_made_once_and_the_chat_goes_on_whenever_the_process_ends() {
+    for (level, answered) in [
+        (ControlLevel::Autonomous, false),
+        (ControlLevel::Controlled, true),
+    ] {
+        direct(level, answered).await;
+    }
+}
+
+async fn direct(level: ControlLevel, answered: bool) {
+    let wish = || Wish::replies([says("The first answer."), says("The second answer.")]).level(level);
+    let queue = Queue {
+        orphan_after: Duration::ZERO,
+        ..Queue::default()
+    };
+    for at in 0..ENOUGH {
+        let case = format!("{level}, answered {answered}, moment {at}");
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::in_folder(folder.path(), wish());
+        let session = lab.engine.submit(Submission::question("hello")).await.unwrap();
+        if answered {
+            lab.engine.work_on(&session).await.unwrap();
+        }
+        drop(lab);
+        let mut broken = wish();
+        broken.checkpoint = Some(break_off_at(at));
+        let lab = Lab::in_folder(folder.path(), broken);
+        let id = session.clone();
+        let ended = tokio::spawn(async move {
+            for (tool, arguments) in [find(), write("touch /srv/flag")] {
+                let arguments = crate::holds::object(arguments);
+                lab.engine.call(&id, &operator(), tool, arguments).await.unwrap();
+            }
+            for hold in lab.store.holds(Holds::Open).await.unwrap() {
+                lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                lab.engine.work_on(&id).await.unwrap();
+            }
+        })
+        .await;
+        let lab = Lab::in_folder(folder.path(), wish());
+        for _ in 0..10 {
+            lab.engine.beat(&queue).await.unwrap();
+            match lab.store.session(&session).await.unwrap().status {
+                Status::Pending => {
+                    lab.engine.work_on(&session).await.unwrap();
+                }
+                Status::Held => {
+                    for hold in lab.store.holds(Holds::Open).await.unwrap() {
+                        lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                    }
+                }
+                _ => break,
+            }
+        }
+        let standing = lab.store.session(&session).await.unwrap();
+        assert!(
+            matches!(standing.status, Status::Completed | Status::Unverified),
+            "{case}: {standing:#?}"
+        );
+        let answer = standing.answer.unwrap_or_default();
+        assert!(answer.starts_with("The first answer."), "{case}: {answer}");
+        assert_eq!(lab.requests(&session).await.len(), 1, "{case}");
+        assert!(
+            lab.folder.effects().len() <= 1,
+            "{case}: {:?}",
+            lab.folder.effects()
+        );
+        let outcome = lab.again(&session, "and now?").await;
+        let answer = outcome.answer.clone().unwrap_or_default();
+        assert!(answer.starts_with("The second answer."), "{case}: {outcome:?}");
+        lab.prove(&session).await;
+        if ended.is_ok() {
+            assert!(at > 5, "{case}");
+            assert_eq!(lab.folder.effects(), ["touch /srv/flag"], "{case}");
+            return;
+        }
+    }
+    panic!("more than {ENOUGH} moments");
+}
