@@ -168,7 +168,11 @@ async fn every_block_is_counted_where_it_happens() {
         let lab = Lab::new(Wish::replies(replies));
         let (session, outcome) = lab.ask("look").await;
         drop(guard);
-        assert_eq!(outcome.status, Status::Completed, "{case}: {outcome:?}");
+        let withheld = outcome.error.as_deref() == Some(SAFE_FAILURE);
+        assert!(
+            withheld || outcome.status == Status::Completed,
+            "{case}: {outcome:?}"
+        );
         assert_eq!(
             counts.of(counter),
             times,
@@ -216,7 +220,9 @@ async fn a_claim_that_no_receipt_shows_is_replaced() {
         "I restarted the nginx service on web and it is running now.",
     )]));
     let (session, outcome) = lab.ask("restart nginx").await;
-    assert_eq!(outcome.answer.as_deref(), Some(SAFE_FAILURE), "{outcome:?}");
+    // Withheld is what people are told, whether as the answer or as the reason why there is none.
+    let told = outcome.answer.as_deref().or(outcome.error.as_deref());
+    assert_eq!(told, Some(SAFE_FAILURE), "{outcome:?}");
     assert!(lab.event_names(&session).await.contains(&"answer.replaced"));
     // Nor does it come back as what was said before.
     lab.engine.ask_again(&session, "and now?").await.unwrap();
