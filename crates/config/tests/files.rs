@@ -242,7 +242,10 @@ fn the_options_of_other_rooms_follow_the_file() {
     assert_eq!(config.gate_options().egress.len(), 2);
     assert_eq!(
         Config::default().engine_queue(),
-        interlock_engine::Queue::default()
+        interlock_engine::Queue {
+            retention: Config::default().store_retention(),
+            ..interlock_engine::Queue::default()
+        }
     );
 }
 

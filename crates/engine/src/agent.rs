@@ -522,9 +522,10 @@ impl Agent {
             answer: true,
         };
         self.say(work, entry, now);
-        End::Answered {
-            text,
-            status: answer.status,
+        match (&answer.replaced, answer.status) {
+            // What was withheld is no answer.
+            (Some(_), Status::Completed) => End::Failed(text),
+            (_, status) => End::Answered { text, status },
         }
     }
 
@@ -556,7 +557,7 @@ impl Agent {
             }
             Asked::Empty | Asked::Stopped => (NO_CONCLUSION.to_owned(), None),
         };
-        let model_answered = model.is_some();
+        let model_answered = model.is_some() && !text.trim().is_empty();
         let text = if text.trim().is_empty() {
             NO_CONCLUSION.to_owned()
         } else {

@@ -230,7 +230,18 @@ impl Engine {
         let overrides = serde_json::to_value(&submission.overrides).unwrap_or_default();
         self.inner.stages(&chain, &submission.overrides)?;
         if submission.input.trim().is_empty() {
-            return Err(Error::NotNow("the question is empty".to_owned()));
+            let what = match submission.kind {
+                SessionKind::Chat => "the question is empty",
+                SessionKind::Chain => "the alert is empty",
+            };
+            return Err(Error::NotNow(what.to_owned()));
+        }
+        if submission
+            .alert_type
+            .as_deref()
+            .is_some_and(|name| name.trim().is_empty())
+        {
+            return Err(Error::NotNow("the type of the alert is empty".to_owned()));
         }
         if submission.input.len() > MAX_INPUT {
             return Err(Error::NotNow(format!(

@@ -257,6 +257,8 @@ impl Agent {
             tool: hold.plan.tool.clone(),
             arguments: hold.plan.arguments.clone(),
         };
+        // Whatever was decided, the model goes on knowing the resource that its plan was about.
+        self.rediscover(work, hold.resources().cloned().collect()).await;
         let now = Timestamp::now();
         match &hold.status {
             HoldStatus::Pending if now < hold.expires_at => return Ok(true),
@@ -292,7 +294,6 @@ impl Agent {
     /// Runs what a human approved, if it is still what it was.
     async fn redeem(&mut self, work: &Work, hold: &Hold, call: ToolCall) -> Result<(), Error> {
         let tokens = work.engine.setup.store.tokens(&hold.id).await?;
-        self.rediscover(work, hold.resources().cloned().collect()).await;
         work.kill_switch().await?;
         let now = Timestamp::now();
         let used = tokens.into_iter().find(|token| token.used_at.is_some());

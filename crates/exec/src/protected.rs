@@ -55,9 +55,9 @@ impl Protected {
             .collect();
         // What lies in a protected folder needs no place of its own, which would close every folder above it for writes.
         let outer = |(inner, _): &(PathBuf, Extent)| {
-            !places
-                .iter()
-                .any(|(place, extent)| *extent == Extent::Folder && place != inner && inner.starts_with(place))
+            !places.iter().any(|(place, extent)| {
+                *extent == Extent::Folder && place != inner && inner.starts_with(place)
+            })
         };
         let places = places.iter().filter(|place| outer(place)).cloned().collect();
         Resolved { places }

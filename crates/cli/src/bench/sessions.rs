@@ -190,6 +190,14 @@ impl Arguments {
         });
         let engine = Engine::new(self.setup(store.clone(), &tool)?).map_err(Failure::wrong)?;
         let limit = Arc::new(Semaphore::new(self.concurrency.max(1)));
+        // One alone shows whether the server is one, before hundreds say that it is not.
+        let first = one(&engine, 0).await?;
+        if first.status != Status::Completed {
+            let why = first.error.unwrap_or_else(|| first.status.to_string());
+            return Err(Failure::unsuccessful(format!(
+                "the first session did not complete: {why}"
+            )));
+        }
         self.batch(&engine, &limit, self.warm_up, &mut Vec::new()).await?;
         let calls_before = tool.calls.load(Ordering::Relaxed);
         let cpu_before = cpu();
