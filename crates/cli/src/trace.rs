@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use interlock_engine::{Difference, Trace, Traced};
-use interlock_protocol::CallId;
+use interlock_protocol::{CallId, EvidenceId, PermitId};
 use interlock_store::Store;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,6 +68,11 @@ struct CheckForm<'a> {
     proposals: usize,
     unproposed: &'a [CallId],
     altered_requests: &'a [u32],
+    altered_evidence: &'a [EvidenceId],
+    unpermitted: &'a [PermitId],
+    altered_input: bool,
+    altered_document: bool,
+    gaps: &'a [u64],
     differences: &'a [Difference],
 }
 
@@ -127,6 +132,9 @@ fn export(trace: &Trace, file: &Path) -> Result<(), Failure> {
         .mode(0o600)
         .open(file)
         .map_err(failed)?;
+    // Also where the file was there before, for others to read.
+    out.set_permissions(Permissions::from_mode(0o600))
+        .map_err(failed)?;
     serde_json::to_writer(&mut out, trace).map_err(|error| failed(error.into()))?;
     writeln!(out).map_err(failed)?;
     Ok(())
@@ -143,6 +151,11 @@ fn check(globals: &Globals, trace: &Trace) -> Result<Ending, Failure> {
         proposals: traced.proposals,
         unproposed: &traced.unproposed,
         altered_requests: &traced.altered,
+        altered_evidence: &traced.altered_evidence,
+        unpermitted: &traced.unpermitted,
+        altered_input: traced.altered_input,
+        altered_document: traced.altered_document,
+        gaps: &traced.gaps,
         differences: &traced.replayed.differences,
     };
     globals.print(&form, |paint| checked(trace, &traced, paint))?;
@@ -181,6 +194,24 @@ fn checked(trace: &Trace, traced: &Traced, paint: Paint) -> String {
     }
     for number in &traced.altered {
         let _ = writeln!(text, "  request {number} is not the one that was sent");
+    }
+    for evidence in &traced.altered_evidence {
+        let _ = writeln!(text, "  {evidence} is not what was read");
+    }
+    for permit in &traced.unpermitted {
+        let _ = writeln!(
+            text,
+            "  {permit}: what ran, or its receipt, is not what the gate knows"
+        );
+    }
+    for number in &traced.gaps {
+        let _ = writeln!(text, "  steps are missing before step {number}");
+    }
+    if traced.altered_input {
+        text.push_str("  the input is not the one that was given\n");
+    }
+    if traced.altered_document {
+        text.push_str("  the document is not as it was exported\n");
     }
     text
 }

@@ -545,24 +545,31 @@ impl Agent {
         if text.len() <= most {
             return text;
         }
-        let Ok(data) = response.outcome() else {
-            return text;
+        let short = match response.outcome() {
+            Ok(Value::String(text)) => ToolResponse::success(ends(text, most)),
+            Ok(data) => ToolResponse::success(ends(&data.to_string(), most)),
+            // Why it failed stays whole; what it printed on the way does not.
+            Err(error) => {
+                let mut error = error.clone();
+                let details = Value::Object(std::mem::take(&mut error.details)).to_string();
+                error.details.insert("details".to_owned(), ends(&details, most));
+                ToolResponse::from_error(error)
+            }
         };
-        let whole = match data {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let head = whole.floor_char_boundary(most * 2 / 3);
-        let tail = whole.ceil_char_boundary(whole.len().saturating_sub(most / 4).max(head));
-        let short = ToolResponse::success(json!({
-            "truncated": true,
-            "bytes": whole.len(),
-            "beginning": &whole[..head],
-            "end": &whole[tail..],
-        }))
-        .with_meta("trust", "untrusted data");
-        render(&short)
+        render(&short.with_meta("trust", "untrusted data"))
     }
+}
+
+/// The beginning and the end of a text that is too long to be shown.
+fn ends(whole: &str, most: usize) -> Value {
+    let head = whole.floor_char_boundary(most * 2 / 3);
+    let tail = whole.ceil_char_boundary(whole.len().saturating_sub(most / 4).max(head));
+    json!({
+        "truncated": true,
+        "bytes": whole.len(),
+        "beginning": &whole[..head],
+        "end": &whole[tail..],
+    })
 }
 
 fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>) -> Value {

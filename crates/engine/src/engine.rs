@@ -236,12 +236,9 @@ impl Engine {
             };
             return Err(Error::NotNow(what.to_owned()));
         }
-        if submission
-            .alert_type
-            .as_deref()
-            .is_some_and(|name| name.trim().is_empty())
-        {
-            return Err(Error::NotNow("the type of the alert is empty".to_owned()));
+        if let Some(alert_type) = &submission.alert_type {
+            Label::new(alert_type.clone())
+                .map_err(|error| Error::NotNow(format!("that is no type of an alert: {error}")))?;
         }
         if submission.input.len() > MAX_INPUT {
             return Err(Error::NotNow(format!(

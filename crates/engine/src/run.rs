@@ -605,6 +605,7 @@ impl Session<'_> {
         now: Timestamp,
     ) -> Result<(), Error> {
         let submitted = &self.snapshot.session.submitted;
+        let submitted_kind = submitted.kind;
         let prompts = &self.work.engine.setup.prompts;
         let text = match (unite, submitted.kind) {
             (Some(found), _) => prompts.synthesis(&self.run.input, found)?,
@@ -627,7 +628,10 @@ impl Session<'_> {
             Value::Null,
             now,
         );
-        agent.mentions(self.work, &self.run.input).await;
+        // Only a person's words name something; an alert's come from outside.
+        if submitted_kind == SessionKind::Chat {
+            agent.mentions(self.work, &self.run.input).await;
+        }
         agent.say(self.work, Entry::User { text }, now);
         Ok(())
     }

@@ -124,12 +124,13 @@ impl Resolved {
         if !worth || hidden::own_view().is_err() {
             return self;
         }
+        let mut pinned = BTreeSet::new();
         let places = self
             .places
             .into_iter()
             .filter(|(place, extent)| match extent {
                 // The root is the view itself.
-                Extent::Folder => place.parent().is_none() || hidden::hide(place).is_err(),
+                Extent::Folder => place.parent().is_none() || hidden::hide(place, &mut pinned).is_err(),
                 // A neighbour that comes later would lie open.
                 Extent::FileAndNeighbours => true,
             })

@@ -65,6 +65,7 @@ pub struct Runner {
 impl Runner {
     /// A runner whose children cannot reach what is protected.
     pub fn new(protected: Protected, policy: SandboxPolicy) -> Self {
+        crate::sandbox::is_there();
         Self {
             protected: Arc::new(protected),
             policy,

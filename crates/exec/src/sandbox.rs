@@ -11,6 +11,7 @@
 //! superuser that takes giving up some capabilities as well (`capability`).
 
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 
 use interlock_protocol::ToolKind;
 use landlock::{
@@ -100,13 +101,17 @@ pub(crate) fn enter(profile: Profile, protected: &Protected) -> Result<Sandbox, 
     })
 }
 
-/// Whether the kernel has what a sandbox needs.
-fn is_there() -> bool {
-    Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(NEEDED))
-        .and_then(Ruleset::create)
-        .is_ok()
+/// Whether the kernel has what a sandbox needs. Asked once, early: asking takes an open file, and what is short of those
+/// later must not pass for a kernel without a sandbox.
+pub(crate) fn is_there() -> bool {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(NEEDED))
+            .and_then(Ruleset::create)
+            .is_ok()
+    })
 }
 
 fn try_enter(profile: Profile, protected: &Protected) -> Result<Sandbox, String> {

@@ -92,5 +92,5 @@ fn kinds_are_stable_words() {
 
 #[test]
 fn a_realistic_log() {
-    insta::assert_snapshot!(Masker::built_in().mask_text(include_str!("incident.log")));
+    insta::assert_snapshot!(Masker::built_in().mask_text(include_str!("incident.txt")));
 }

@@ -6,12 +6,12 @@ use interlock_engine::{Called, Submission};
 use interlock_gate::Hold;
 use interlock_protocol::{Arguments, SessionId, SessionKind};
 use interlock_store::{Cancelled, Filter};
-use jiff::Timestamp;
 
 use super::{Chat, Next};
+use crate::decide;
 use crate::failure::Failure;
 use crate::globals::say;
-use crate::plan;
+
 use crate::sessions::{short, tone};
 use crate::steps::moment;
 use crate::table::Table;
@@ -161,10 +161,13 @@ impl Chat<'_> {
                         hold.id
                     )));
                 }
-                let assembled = self.driver.assembled;
-                let paint = self.driver.globals.paint(&io::stderr());
-                say(&plan::render(&hold, Timestamp::now(), paint));
-                assembled.engine.approve(&hold.id, &assembled.by).await?;
+                if hash.is_empty() {
+                    // Nothing is approved that was not shown, and nothing by a single word.
+                    decide::ask(&mut self.driver, &hold).await?;
+                } else {
+                    let assembled = self.driver.assembled;
+                    assembled.engine.approve(&hold.id, &assembled.by).await?;
+                }
                 self.work(&hold.plan.session).await?;
             }
             Command::Deny { hold, reason } => {

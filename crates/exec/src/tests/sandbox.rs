@@ -178,6 +178,25 @@ async fn next_to_a_protected_folder_a_write_of_the_superuser_writes_and_what_is_
 }
 
 #[tokio::test]
+async fn a_protected_folder_cannot_be_carried_away_with_a_folder_above_it() {
+    if !enforced().await {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let above = root.path().join("above");
+    let protected = above.join("below/interlock");
+    std::fs::create_dir_all(&protected).unwrap();
+    std::fs::write(protected.join("secret"), "hidden").unwrap();
+    let moved = root.path().join("moved");
+    let script = format!("mv {} {}", above.display(), moved.display());
+    run_protected(&protected, ToolKind::Write, &script).await;
+    assert!(
+        protected.join("secret").exists() && !moved.exists(),
+        "it was carried away"
+    );
+}
+
+#[tokio::test]
 async fn a_read_does_not_get_at_what_is_protected_through_the_disk() {
     use std::os::unix::fs::FileTypeExt as _;
     let disk = fs::read_dir("/dev")

@@ -141,6 +141,12 @@ fn prepare_place(path: &Path) -> Result<(), Error> {
                 path: path.to_owned(),
             });
         }
+        // A pipe would wait for a reader for ever.
+        Ok(there) if !there.is_file() => {
+            return Err(Error::NotADatabase {
+                path: path.to_owned(),
+            });
+        }
         Ok(_) => {
             let open = OpenOptions::new().append(true).open(path);
             return open.map(drop).map_err(|error| denied(&error));
