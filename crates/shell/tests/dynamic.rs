@@ -213,6 +213,16 @@ const EXCEPTIONS: &[Exception] = &[
         why: "logs, defaults and tokens of its own",
     },
     Exception {
+        command: "terraform",
+        contains: "/.terraform.d",
+        why: "when it last looked for a newer version of itself",
+    },
+    Exception {
+        command: "perf",
+        contains: "/.debug",
+        why: "opens its cache of programs for a lock",
+    },
+    Exception {
         command: "gsutil",
         contains: "/.config/gcloud",
         why: "logs, defaults and tokens of its own",
