@@ -23,13 +23,7 @@ const SESSIONS: u64 = 6;
 fn command(what: &str, file: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args([
-            "--exact",
-            "process::child",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
+        .args(["--exact", "process::child", "--nocapture", "--test-threads=1"])
         .env(WHAT, what)
         .env(FILE, file)
         .stdin(Stdio::piped())
@@ -56,7 +50,6 @@ fn say(text: &str) {
 }
 
 #[test]
-#[ignore = "a process that other tests start"]
 fn child() {
     let (Ok(what), Ok(file)) = (std::env::var(WHAT), std::env::var(FILE)) else {
         return;

@@ -1,11 +1,12 @@
-//! What a call costs us in processor time. `cargo test --release -p interlock-model --test cpu -- --ignored --nocapture`
+//! What a call costs us in processor time. Prints it.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot be set up has failed"
+    reason = "a measurement that cannot be set up has failed"
 )]
 
+#[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::io::{Read, Write};
@@ -47,9 +48,8 @@ fn cpu() -> u64 {
         .expect("a number")
 }
 
-#[tokio::test]
-#[ignore = "a measurement, not a test"]
-async fn processor_time_of_a_call() {
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
     let client = client(&options(&instant_server()));
     let cancel = CancellationToken::new();
     let request = question();
