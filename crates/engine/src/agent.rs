@@ -7,27 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_dialect::{Dialect, Offer, Parsed};
-use interlock_gate::{Conclusion, DueReading, Moment, Refusal, State, iteration, phantom_detected};
+use interlock_gate::iteration;
 use interlock_model::{AssistantCall, Completion};
-use interlock_protocol::{
-    CategoryName, ContentHash, Decision as Said, EventBody, Evidence, EvidenceId, ExecutionId, StageId,
-    Status, ToolCall, ToolKind, ToolName,
-};
+use interlock_protocol::{EventBody, ExecutionId, StageId, Status, ToolCall, ToolKind};
 use interlock_store::{Execution, Message, Record, TimelineEntry};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::ask::{Asked, Conversation};
 use crate::count;
-use crate::error::{Error, draw};
+use crate::error::Error;
 use crate::history::{Entry, History, Results};
 use crate::options::Controller;
 use crate::work::{Halt, Work, event};
 
 /// How many times in a row a model's time may run out.
 const TIMEOUTS: u32 = 2;
-/// What is answered when not even a conclusion could be had.
-const NO_CONCLUSION: &str = "The model gave no conclusion.";
 
 /// An agent as its configuration and its chain make it.
 #[derive(Debug, Clone)]
@@ -291,7 +286,7 @@ impl Agent {
     }
 
     /// What code tells the model.
-    fn note(&mut self, work: &Work, text: &str) {
+    pub(crate) fn note(&mut self, work: &Work, text: &str) {
         let entry = Entry::Note {
             text: text.to_owned(),
         };
@@ -316,16 +311,7 @@ impl Agent {
             );
         }
         for problem in &parsed.problems {
-            count::problem(self.dialect().as_str());
-            let fault = problem.fault.to_string();
-            tracing::info!(
-                event = "tool_call_blocked",
-                trace_id = %work.run,
-                session = %work.session(),
-                rule = "dialect",
-                "{fault}"
-            );
-            self.show("error", "refused", fault, json!({ "rule": "dialect" }), now);
+            self.not_understood(work, problem, now);
         }
         if let Some(answer) = parsed.final_answer() {
             self.empty = 0;
@@ -340,7 +326,7 @@ impl Agent {
                 now,
             );
         }
-        let mut calls: Vec<ToolCall> = parsed.calls().cloned().collect();
+        let calls: Vec<ToolCall> = parsed.calls().cloned().collect();
         self.say_reply(work, completion, &parsed, &calls, now);
         for (call, response) in parsed.refused_calls() {
             let shown = self.shown(work, None, &response);
@@ -354,17 +340,6 @@ impl Agent {
             self.say(work, entry, now);
         }
         let mut feedback = parsed.feedback();
-        if self.plan.strict && calls.len() > 1 {
-            let rest = calls.split_off(1);
-            for call in &rest {
-                let response = interlock_protocol::ToolResponse::blocked(
-                    interlock_protocol::ErrorCode::ActionNotAllowed,
-                    "Not run: one call per reply.",
-                    serde_json::Map::new(),
-                );
-                self.answer_call(work, call, &response, None, now);
-            }
-        }
         if calls.is_empty() {
             let text = feedback.take().unwrap_or_else(|| {
                 "Nothing in the reply could be acted on. Call a tool, or give the final answer.".to_owned()
@@ -428,162 +403,8 @@ impl Agent {
         self.say(work, entry, now);
     }
 
-    /// The model offers to end.
-    async fn take_answer(
-        &mut self,
-        work: &Work,
-        completion: &Completion,
-        text: &str,
-        now: Timestamp,
-    ) -> Result<Next, Error> {
-        let proposal = interlock_protocol::Proposal::FinalAnswer {
-            text: text.to_owned(),
-        };
-        self.event(EventBody::ProposalReceived { proposal });
-        let decided = work
-            .tape()
-            .answer(&self.record.id, text, Conclusion::Offered, now);
-        match decided {
-            Ok(answer) => {
-                let end = self.release(work, &completion.model, &answer, now);
-                Ok(Next::End(end))
-            }
-            Err(refusal) => {
-                work.count_refusal(&refusal);
-                self.refused_event(None, &refusal);
-                let entry = Entry::Assistant {
-                    text: completion.reply.text.clone(),
-                    thinking: Vec::new(),
-                    calls: Vec::new(),
-                    answer: false,
-                };
-                self.say(work, entry, now);
-                let hint = refusal.recovery_hint.as_deref().unwrap_or_default();
-                let note = format!("The answer was not given: {} {hint}", refusal.message);
-                self.show(
-                    "error",
-                    "refused",
-                    refusal.message.clone(),
-                    json!({ "rule": refusal.rule.as_str(), "code": refusal.code }),
-                    now,
-                );
-                self.note(work, note.trim_end());
-                self.keep(work).await?;
-                Ok(Next::Go)
-            }
-        }
-    }
-
-    fn release(
-        &mut self,
-        work: &Work,
-        model: &interlock_model::ModelInfo,
-        answer: &interlock_gate::Answer,
-        now: Timestamp,
-    ) -> End {
-        let text = answer.render();
-        self.event(EventBody::DecisionMade {
-            call: None,
-            decision: Said::AnswerAllowed,
-        });
-        if let Some(claim) = &answer.replaced {
-            count::count(phantom_detected(model.provider.as_str(), &model.model));
-            tracing::warn!(trace_id = %work.run, session = %work.session(), "an answer claimed what no receipt shows");
-            if let Ok(category) = CategoryName::new(claim.category.as_str()) {
-                self.event(EventBody::AnswerReplaced {
-                    category,
-                    text: answer.text.clone(),
-                });
-            }
-        }
-        self.event(EventBody::AnswerGiven { text: text.clone() });
-        let spans: Vec<Value> = answer
-            .spans
-            .iter()
-            .map(|span| {
-                json!({
-                    "start": span.at.start,
-                    "end": span.at.end,
-                    "backed": !span.evidence.is_empty(),
-                    "evidence": span.evidence,
-                })
-            })
-            .collect();
-        let metadata = json!({
-            "status": answer.status,
-            "replaced": answer.replaced.is_some(),
-            "spans": spans,
-        });
-        self.show("final_analysis", "completed", text.clone(), metadata, now);
-        let entry = Entry::Assistant {
-            text: text.clone(),
-            thinking: Vec::new(),
-            calls: Vec::new(),
-            answer: true,
-        };
-        self.say(work, entry, now);
-        match (&answer.replaced, answer.status) {
-            // What was withheld is no answer.
-            (Some(_), Status::Completed) => End::Failed(text),
-            (_, status) => End::Answered { text, status },
-        }
-    }
-
-    /// Code ends the execution: the readings that are due, one call without tools, and the answer from it.
-    async fn conclude(&mut self, work: &Work, why: Option<&str>) -> Result<End, Error> {
-        self.close_verifications(work).await?;
-        if let Some(why) = why {
-            let text = work.engine.setup.prompts.conclusion(why)?;
-            self.note(work, &text);
-        }
-        self.record.iterations += 1;
-        let asked = self.ask_in_time(work).await?;
-        let now = Timestamp::now();
-        let (text, model) = match asked {
-            Asked::Replied { completion, parsed } => {
-                let text = parsed
-                    .forced_conclusion()
-                    .or_else(|| parsed.final_answer())
-                    .map_or_else(|| completion.reply.text.clone(), ToOwned::to_owned);
-                (text, Some(completion.model.clone()))
-            }
-            Asked::Stopped if work.halt().is_some() => {
-                self.keep(work).await?;
-                return Ok(End::Halted(work.halt().unwrap_or(Halt::Cancelled)));
-            }
-            Asked::Failed(error) | Asked::TimedOut(error) | Asked::Again(error) => {
-                self.show("error", "failed", error.clone(), Value::Null, now);
-                (format!("{NO_CONCLUSION} {error}"), None)
-            }
-            Asked::Empty | Asked::Stopped => (NO_CONCLUSION.to_owned(), None),
-        };
-        let model_answered = model.is_some() && !text.trim().is_empty();
-        let text = if text.trim().is_empty() {
-            NO_CONCLUSION.to_owned()
-        } else {
-            text
-        };
-        let decided = work
-            .tape()
-            .answer(&self.record.id, &text, Conclusion::Forced, now);
-        let end = match decided {
-            Ok(answer) => {
-                let info = model.unwrap_or_else(|| work.engine.model_info(&self.plan.model));
-                let end = self.release(work, &info, &answer, now);
-                if model_answered { end } else { End::Failed(text) }
-            }
-            Err(refusal) => {
-                work.count_refusal(&refusal);
-                self.refused_event(None, &refusal);
-                End::Failed(refusal.message.clone())
-            }
-        };
-        // Kept together with the end of the execution: an answer that was given is not asked for again.
-        Ok(end)
-    }
-
     /// Asks for a conclusion, in the time of one turn.
-    async fn ask_in_time(&mut self, work: &Work) -> Result<Asked, Error> {
+    pub(crate) async fn ask_in_time(&mut self, work: &Work) -> Result<Asked, Error> {
         let turn = work.cancel.child_token();
         let timer = turn.clone();
         let alarm = tokio::time::sleep(time_left(work));
@@ -597,106 +418,6 @@ impl Agent {
             }
         }
     }
-
-    pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {
-        if let Ok(record) = refusal.to_record() {
-            self.event(EventBody::DecisionMade {
-                call: call.cloned(),
-                decision: Said::Refused(record),
-            });
-        }
-    }
-
-    /// Takes the readings that code must take itself because their time has come.
-    async fn take_due_readings(&mut self, work: &Work) -> Result<(), Error> {
-        let due: Vec<DueReading> = {
-            let tape = work.tape();
-            if tape.session().state(&self.record.id) != State::Verifying {
-                return Ok(());
-            }
-            tape.due(Timestamp::now())
-        };
-        for reading in &due {
-            if reading.execution == self.record.id {
-                self.observe(work, reading, Moment::Deadline).await?;
-            }
-        }
-        self.keep(work).await
-    }
-
-    /// Takes every reading that is still due, because the execution ends now. Nothing more is permitted.
-    pub(crate) async fn close_verifications(&mut self, work: &Work) -> Result<(), Error> {
-        let due = work.tape().conclude(&self.record.id, Timestamp::now());
-        for reading in &due {
-            self.observe(work, reading, Moment::ForcedConclusion).await?;
-        }
-        Ok(())
-    }
-
-    async fn observe(&mut self, work: &Work, due: &DueReading, moment: Moment) -> Result<(), Error> {
-        let look = work
-            .engine
-            .setup
-            .inventory
-            .observe(&due.resource, &due.expectation);
-        let reading = tokio::time::timeout(OBSERVE_WITHIN, look).await.ok().flatten();
-        let now = Timestamp::now();
-        let evidence = match reading {
-            None => None,
-            Some(reading) => {
-                let mut data = reading.data;
-                work.engine.setup.masker.mask_value(&mut data);
-                Some(Evidence {
-                    id: EvidenceId::from_bytes(draw()?),
-                    session: work.session().clone(),
-                    execution: self.record.id.clone(),
-                    call: interlock_protocol::CallId::from_bytes(draw()?),
-                    tool: observer(),
-                    resource: reading.resource,
-                    taken_at: reading.taken_at,
-                    hash: ContentHash::of_json(&data),
-                    data,
-                    observations: reading.observations,
-                })
-            }
-        };
-        if let Some(evidence) = &evidence {
-            self.evidence_event(evidence);
-            self.pending.push(Record::Evidence(evidence.clone()));
-        }
-        let ends = work.tape().observe(due, evidence, moment, now);
-        match ends {
-            Ok(ends) => self.verified(&ends),
-            Err(error) => tracing::error!(session = %work.session(), %error, "a reading was not taken"),
-        }
-        Ok(())
-    }
-
-    pub(crate) fn evidence_event(&mut self, evidence: &Evidence) {
-        self.event(EventBody::EvidenceRecorded {
-            evidence: evidence.id.clone(),
-            call: evidence.call.clone(),
-            resource: evidence.resource.clone(),
-            taken_at: evidence.taken_at,
-            hash: evidence.hash,
-        });
-    }
-
-    /// Verifications that ended.
-    pub(crate) fn verified(&mut self, ends: &[interlock_gate::VerificationEnd]) {
-        for end in ends {
-            self.event(EventBody::VerificationCompleted {
-                resource: end.resource.clone(),
-                receipt: end.receipt.clone(),
-                evidence: end.evidence.clone(),
-                outcome: end.outcome,
-            });
-            self.pending.push(Record::Verified {
-                permit: end.permit.clone(),
-                outcome: end.outcome,
-            });
-        }
-    }
 }
 
 /// How long a turn that begins now may take.
@@ -705,15 +426,6 @@ fn time_left(work: &Work) -> Duration {
         .deadline
         .saturating_duration_since(tokio::time::Instant::now());
     work.engine.setup.limits.iteration.min(left)
-}
-
-/// How long code waits for a reading of its own.
-const OBSERVE_WITHIN: Duration = Duration::from_secs(30);
-
-/// The name under which code's own readings stand in the record.
-#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
-fn observer() -> ToolName {
-    ToolName::new("code.observe").expect("a valid name")
 }
 
 /// Gives each call what its provider wants back with it.

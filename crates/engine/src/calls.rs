@@ -7,8 +7,7 @@ use std::time::Instant;
 use futures_util::StreamExt as _;
 use interlock_gate::{Decision, Ended, Permit, Refusal, Started};
 use interlock_protocol::{
-    ContentHash, Decision as Said, ErrorCode, EventBody, Evidence, EvidenceId, HoldId, Outcome, Proposal,
-    ToolCall, ToolKind, ToolResponse,
+    Decision as Said, EventBody, EvidenceId, HoldId, Outcome, Proposal, ToolCall, ToolKind, ToolResponse,
 };
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use interlock_tools::Done;
@@ -18,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, End, Next};
 use crate::count;
-use crate::error::{Error, draw};
-use crate::history::Entry;
+use crate::error::Error;
+use crate::tell::Unasked;
 use crate::work::Work;
 
 /// A call that has its permit and was kept as about to run.
@@ -69,13 +68,18 @@ impl Agent {
             });
         }
         let mut rest: VecDeque<ToolCall> = calls.into();
+        if self.plan.strict {
+            for call in rest.split_off(1.min(rest.len())) {
+                self.not_run(work, &call, Unasked::OneCall, now);
+            }
+        }
         while !rest.is_empty() {
             let group = next_group(work, &mut rest);
             let mut ready = Vec::new();
             let mut held = false;
             for call in group {
                 if held {
-                    self.not_run(work, &call, "an earlier call of the reply waits for a human", now);
+                    self.not_run(work, &call, Unasked::HeldBefore, now);
                     continue;
                 }
                 match self.put(work, call, now) {
@@ -87,14 +91,14 @@ impl Agent {
             self.run_group(work, cancel, ready).await?;
             if held {
                 for call in rest.drain(..) {
-                    self.not_run(work, &call, "an earlier call of the reply waits for a human", now);
+                    self.not_run(work, &call, Unasked::HeldBefore, now);
                 }
                 self.keep(work).await?;
                 return Ok(Next::End(End::Held));
             }
             if let Some(halt) = work.halt() {
                 for call in rest.drain(..) {
-                    self.not_run(work, &call, "the session is being stopped", now);
+                    self.not_run(work, &call, Unasked::Stopping, now);
                 }
                 self.keep(work).await?;
                 return Ok(Next::End(End::Halted(halt)));
@@ -333,27 +337,14 @@ impl Agent {
         let response = masked(masker, &response);
         let evidence = match reading {
             None => None,
-            Some(reading) => {
-                let data = match response.outcome() {
-                    Ok(data) if same => data.clone(),
+            Some(mut reading) => {
+                match response.outcome() {
+                    Ok(data) if same => reading.data.clone_from(data),
                     _ => {
-                        let mut data = reading.data;
-                        masker.mask_value(&mut data);
-                        data
+                        masker.mask_value(&mut reading.data);
                     }
-                };
-                Some(Evidence {
-                    id: EvidenceId::from_bytes(draw()?),
-                    session: work.session().clone(),
-                    execution: self.record.id.clone(),
-                    call: call.id.clone(),
-                    tool: call.tool.clone(),
-                    resource: reading.resource,
-                    taken_at: reading.taken_at,
-                    hash: ContentHash::of_json(&data),
-                    data,
-                    observations: reading.observations,
-                })
+                }
+                Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading)?)
             }
         };
         let metadata = json!({
@@ -386,10 +377,6 @@ impl Agent {
         self.event(EventBody::ReceiptRecorded {
             receipt: receipt.clone(),
         });
-        if let Some(evidence) = &evidence {
-            self.evidence_event(evidence);
-            self.pending.push(Record::Evidence(evidence.clone()));
-        }
         let evidence_id = evidence.as_ref().map(|evidence| evidence.id.clone());
         let settled = work.gate(|tape, world| tape.settle(world, &receipt, evidence, discovered, now));
         let pending = match settled {
@@ -403,12 +390,7 @@ impl Agent {
                     );
                 }
                 if let Some(pending) = &settled.required {
-                    self.event(EventBody::VerificationRequired {
-                        resource: pending.resource.clone(),
-                        permit: pending.permit.clone(),
-                        expectation: pending.expectation.clone(),
-                        deadline: pending.deadline,
-                    });
+                    self.verification_required(pending);
                 }
                 self.verified(&settled.ended);
                 settled.required
@@ -459,117 +441,11 @@ impl Agent {
         });
         for call in ready {
             let now = Timestamp::now();
-            let refusal = work.gate(|tape, world| tape.abandon(world, call.permit, &taken, now));
+            let refusal = work.gate(|tape, world| tape.give_way(world, call.permit, &taken, now));
             self.refuse(work, &call.call, &refusal, now);
         }
         self.keep(work).await
     }
-
-    /// Tells the model that a call was refused, and writes it down.
-    fn refuse(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
-        self.show(
-            "llm_tool_call",
-            "refused",
-            refusal.message.clone(),
-            json!({
-                "call": call.id,
-                "tool": call.tool,
-                "arguments": call.arguments,
-                "rule": refusal.rule.as_str(),
-                "code": refusal.code,
-            }),
-            now,
-        );
-        self.refuse_quietly(work, call, refusal, now);
-    }
-
-    pub(crate) fn refuse_quietly(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
-        work.count_refusal(refusal);
-        self.refused_event(Some(&call.id), refusal);
-        self.answer_call(work, call, &refusal.to_response(), None, now);
-    }
-
-    /// A call that nobody put to the gate.
-    pub(crate) fn not_run(&mut self, work: &Work, call: &ToolCall, why: &str, now: Timestamp) {
-        let response = ToolResponse::blocked(
-            ErrorCode::Cancelled,
-            format!("Not run: {why}."),
-            serde_json::Map::new(),
-        );
-        self.answer_call(work, call, &response, None, now);
-    }
-
-    /// Tells the model what came of a call.
-    pub(crate) fn answer_call(
-        &mut self,
-        work: &Work,
-        call: &ToolCall,
-        response: &ToolResponse,
-        evidence: Option<&EvidenceId>,
-        now: Timestamp,
-    ) {
-        let text = self.shown(work, Some(call), response);
-        let kept = evidence.map_or_else(String::new, |id| format!(", kept as {id}"));
-        let brief = ToolResponse::success(json!(format!(
-            "left out to save room: the answer of {} ({} bytes{kept})",
-            call.tool,
-            text.len()
-        )));
-        let brief = self.dialect().observation(call, &brief);
-        let entry = Entry::Tool {
-            call: call.id.as_str().to_owned(),
-            name: interlock_dialect::WireName::of(&call.tool).as_str().to_owned(),
-            text,
-            failed: !response.is_ok(),
-            brief,
-        };
-        self.say(work, entry, now);
-    }
-
-    /// What a model is shown of an answer: marked as data from outside, and no longer than there is use for.
-    pub(crate) fn shown(&self, work: &Work, call: Option<&ToolCall>, response: &ToolResponse) -> String {
-        let most = work.engine.setup.limits.shown_bytes;
-        let marked = response.clone().with_meta("trust", "untrusted data");
-        let render = |response: &ToolResponse| match call {
-            Some(call) => self.dialect().observation(call, response),
-            None => interlock_dialect::Dialect::Native.observation(
-                &ToolCall {
-                    id: nobody(),
-                    tool: unnamed(),
-                    arguments: serde_json::Map::new(),
-                },
-                response,
-            ),
-        };
-        let text = render(&marked);
-        if text.len() <= most {
-            return text;
-        }
-        let short = match response.outcome() {
-            Ok(Value::String(text)) => ToolResponse::success(ends(text, most)),
-            Ok(data) => ToolResponse::success(ends(&data.to_string(), most)),
-            // Why it failed stays whole; what it printed on the way does not.
-            Err(error) => {
-                let mut error = error.clone();
-                let details = Value::Object(std::mem::take(&mut error.details)).to_string();
-                error.details.insert("details".to_owned(), ends(&details, most));
-                ToolResponse::from_error(error)
-            }
-        };
-        render(&short.with_meta("trust", "untrusted data"))
-    }
-}
-
-/// The beginning and the end of a text that is too long to be shown.
-fn ends(whole: &str, most: usize) -> Value {
-    let head = whole.floor_char_boundary(most * 2 / 3);
-    let tail = whole.ceil_char_boundary(whole.len().saturating_sub(most / 4).max(head));
-    json!({
-        "truncated": true,
-        "bytes": whole.len(),
-        "beginning": &whole[..head],
-        "end": &whole[tail..],
-    })
 }
 
 fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>) -> Value {
@@ -641,14 +517,4 @@ fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolRespo
         }
     }
     rebuilt
-}
-
-#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
-fn unnamed() -> interlock_protocol::ToolName {
-    interlock_protocol::ToolName::new("unknown").expect("a valid name")
-}
-
-#[expect(clippy::expect_used, reason = "a constant that is a valid name")]
-fn nobody() -> interlock_protocol::CallId {
-    interlock_protocol::CallId::new("none").expect("a valid name")
 }

@@ -13,6 +13,7 @@
 //! go on, in this process or another.
 
 mod agent;
+mod answer;
 mod ask;
 mod calls;
 mod count;
@@ -20,6 +21,7 @@ mod engine;
 mod error;
 mod history;
 mod live;
+mod observe;
 mod options;
 mod people;
 mod prompt;
@@ -28,6 +30,7 @@ mod resume;
 mod rules;
 mod run;
 mod tape;
+mod tell;
 mod trace;
 mod work;
 mod worker;

@@ -215,10 +215,14 @@ impl Player<'_> {
                     outcome
                 }
             },
-            Ask::Abandon { permit, why } => match self.permits.remove(&permit) {
+            Ask::Abandon { permit, why, taken } => match self.permits.remove(&permit) {
                 None => json!({ "error": "no such permit" }),
                 Some(permit) => {
-                    let unused = permit.abandon(&why);
+                    let unused = if taken {
+                        permit.give_way(&why)
+                    } else {
+                        permit.abandon(&why)
+                    };
                     refused(&self.gate.not_started(&mut self.world, &mut self.session, unused))
                 }
             },

@@ -15,6 +15,7 @@ use serde_json::{Map, json};
 use crate::agent::{Agent, End};
 use crate::error::Error;
 use crate::history::Entry;
+use crate::tell::Unasked;
 use crate::work::{Halt, Work, event};
 
 impl Agent {
@@ -46,7 +47,7 @@ impl Agent {
         });
         if work.halt() == Some(Halt::Cancelled) {
             if let Some(hold) = waits {
-                self.withdraw(work, hold, "the session is being stopped").await?;
+                self.withdraw(work, hold, Unasked::Stopping).await?;
             }
             self.answer_the_rest(work);
             self.keep(work).await?;
@@ -81,8 +82,7 @@ impl Agent {
                 && (hold.status == HoldStatus::Pending || remembered.as_ref() == Some(&hold.id))
         });
         for hold in open.cloned().collect::<Vec<_>>() {
-            self.withdraw(work, hold, "the run that it belonged to is over")
-                .await?;
+            self.withdraw(work, hold, Unasked::NextQuestion).await?;
         }
         self.answer_the_rest(work);
         Ok(())
@@ -97,13 +97,9 @@ impl Agent {
     }
 
     /// Ends a hold that nobody will decide any more, or whose yes comes too late.
-    async fn withdraw(&mut self, work: &Work, mut hold: Hold, why: &str) -> Result<(), Error> {
+    async fn withdraw(&mut self, work: &Work, mut hold: Hold, why: Unasked) -> Result<(), Error> {
         let now = Timestamp::now();
-        let call = ToolCall {
-            id: hold.call.clone(),
-            tool: hold.plan.tool.clone(),
-            arguments: hold.plan.arguments.clone(),
-        };
+        let call = hold.plan.to_call();
         if hold.status == HoldStatus::Pending {
             hold.status = HoldStatus::Withdrawn { at: now };
             // Somebody may decide it in the same moment; it does not run either way.
@@ -139,9 +135,10 @@ impl Agent {
                 plan: Arc::new(call.started.plan.clone()),
                 verification: call.verification,
             };
-            if let Err(error) = work.tape().restore_write(write, now) {
-                tracing::error!(session = %work.session(), %error, "a write could not be brought back");
-            }
+            // A change that the gate cannot be told of must not be forgotten either: nothing goes on without it.
+            work.tape()
+                .restore_write(write, now)
+                .map_err(|error| Error::NotNow(format!("a write cannot be brought back: {error}")))?;
         }
         self.rediscover(work, resources).await;
         Ok(())
@@ -225,23 +222,14 @@ impl Agent {
                     self.event(EventBody::ReceiptRecorded {
                         receipt: receipt.clone(),
                     });
-                    self.event(EventBody::VerificationRequired {
-                        resource: pending.resource.clone(),
-                        permit: pending.permit.clone(),
-                        expectation: pending.expectation.clone(),
-                        deadline: pending.deadline,
-                    });
+                    self.verification_required(&pending);
                     self.pending.push(Record::Finished {
                         receipt,
                         pending: Some(pending),
                     });
                 }
             }
-            let call = ToolCall {
-                id: started.plan.call.clone(),
-                tool: started.plan.tool.clone(),
-                arguments: started.plan.arguments.clone(),
-            };
+            let call = started.plan.to_call();
             if !self.is_answered(&call.id) {
                 let response = interrupted(started.plan.kind);
                 self.answer_call(work, &call, &response, None, now);
@@ -252,11 +240,7 @@ impl Agent {
 
     /// Does what was decided about a hold. Says whether it still waits.
     async fn take_decision(&mut self, work: &Work, mut hold: Hold) -> Result<bool, Error> {
-        let call = ToolCall {
-            id: hold.call.clone(),
-            tool: hold.plan.tool.clone(),
-            arguments: hold.plan.arguments.clone(),
-        };
+        let call = hold.plan.to_call();
         // Whatever was decided, the model goes on knowing the resource that its plan was about.
         self.rediscover(work, hold.resources().cloned().collect()).await;
         let now = Timestamp::now();
@@ -330,11 +314,7 @@ impl Agent {
             if self.is_answered(&id) {
                 continue;
             }
-            let response = ToolResponse::blocked(
-                ErrorCode::Cancelled,
-                "Not run: the process that would have run it ended before.",
-                Map::new(),
-            );
+            let response = self.turn_away(work, &id, &call.name, Unasked::ProcessEnded);
             let text = self.shown(work, None, &response);
             let entry = Entry::Tool {
                 call: call.id,

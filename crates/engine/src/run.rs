@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use interlock_gate::State;
-use interlock_protocol::{
-    ContentHash, EventBody, ExecutionId, Label, RunId, Sequence, SessionKind, StageId, Status,
-};
+use interlock_protocol::{ContentHash, EventBody, ExecutionId, Label, RunId, SessionKind, StageId, Status};
 use interlock_store::{Batch, Claim, Execution, Record, Run, Snapshot, Stage};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+mod standing;
+mod verdict;
+
+use standing::{Standing, close_stale, since_it_ended, standing};
+use verdict::{Ended, Verdict, answered, judge, status_of, worst};
 
 use crate::agent::{self, Agent, End};
 use crate::count;
@@ -34,12 +38,6 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The run.
     pub run: RunId,
-}
-
-/// How one agent ended.
-struct Ended {
-    agent: String,
-    end: End,
 }
 
 /// Works on a session until it ends or pauses.
@@ -117,89 +115,6 @@ pub(crate) async fn run(
         Ok(_) | Err(_) => {}
     }
     outcome
-}
-
-/// How far back the end of a session is looked for that was given its next question since.
-const LOOK_BACK: u64 = 200;
-
-/// What happened since a session was last said to have ended.
-struct Since {
-    /// When it ended, and how.
-    ended: Option<(Timestamp, Status)>,
-    /// Whether there is a question to answer. If not, somebody only took it up again, for a call of their own.
-    asked: bool,
-}
-
-async fn since_it_ended(engine: &Inner, snapshot: &Snapshot) -> Result<Since, Error> {
-    let mut since = Since {
-        ended: None,
-        asked: true,
-    };
-    if snapshot.runs.is_empty() {
-        return Ok(since);
-    }
-    let after = Sequence::new(snapshot.last_event.get().saturating_sub(LOOK_BACK));
-    let most = u32::try_from(LOOK_BACK).unwrap_or(u32::MAX);
-    let session = &snapshot.session.submitted.id;
-    let events = engine.setup.store.events(session, after, most).await?;
-    let ended = events.iter().rposition(|event| match event.body {
-        EventBody::SessionCompleted { status } => {
-            since.ended = Some((event.at, status));
-            true
-        }
-        _ => false,
-    });
-    if let Some(at) = ended {
-        // A question puts an ended session into the queue first; a call of a person's own takes it from where it is.
-        let next = events[at..].iter().find_map(|event| match event.body {
-            EventBody::SessionStatus { status } => Some(status),
-            _ => None,
-        });
-        since.asked = next == Some(Status::Pending);
-    }
-    Ok(since)
-}
-
-/// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come back
-/// to life with the next question.
-fn close_stale(snapshot: &mut Snapshot, ended: Option<(Timestamp, Status)>) -> Vec<Run> {
-    let Some((at, status)) = ended else {
-        return Vec::new();
-    };
-    let mut stale = Vec::new();
-    for run in &mut snapshot.runs {
-        if !Inner::is_end(run.status) && run.started_at <= at {
-            run.status = status;
-            run.completed_at = Some(at);
-            stale.push(run.clone());
-        }
-    }
-    stale
-}
-
-/// What of a session is to go on.
-enum Standing {
-    /// A run begins.
-    Begins,
-    /// A run did not end.
-    GoesOn(Run),
-    /// A call that a person made directly did not end, and nothing else is asked. With where the session stood before.
-    Direct(Run, Status),
-    /// Nothing is asked: this is the last run.
-    Nothing(Run),
-}
-
-fn standing(snapshot: &Snapshot, asked: bool) -> Standing {
-    let open = |run: &&Run| !Inner::is_end(run.status);
-    let is_direct = |run: &&Run| run.channel == DIRECT;
-    let last = snapshot.runs.iter().rev().find(|run| !is_direct(run));
-    let direct = snapshot.runs.iter().rev().filter(is_direct).find(open);
-    match (last, direct) {
-        (Some(last), _) if open(&last) => Standing::GoesOn(last.clone()),
-        (Some(last), Some(direct)) if !asked => Standing::Direct(direct.clone(), last.status),
-        (Some(last), None) if !asked => Standing::Nothing(last.clone()),
-        _ => Standing::Begins,
-    }
 }
 
 /// Lets go of a session that was taken up for a call of which nothing was kept.
@@ -800,84 +715,4 @@ pub(crate) async fn finish(work: &Work, agent: &mut Agent, end: End) -> Result<E
     // The stage and the session say at once how they stand; one of several agents may be long before the others.
     work.keep_later(std::mem::take(&mut agent.pending));
     Ok(end)
-}
-
-const fn status_of(end: &End) -> Status {
-    match end {
-        End::Answered { status, .. } => *status,
-        End::Held => Status::Held,
-        End::Failed(_) => Status::Failed,
-        End::Halted(Halt::Cancelled) => Status::Cancelled,
-        End::Halted(Halt::TimedOut) => Status::TimedOut,
-        End::Halted(Halt::Draining) => Status::Pending,
-    }
-}
-
-const fn answered(end: &End) -> bool {
-    matches!(end, End::Answered { .. })
-}
-
-fn worst(ended: &[Ended], status: Status) -> Status {
-    let unverified = ended
-        .iter()
-        .any(|ended| status_of(&ended.end) == Status::Unverified);
-    if unverified { Status::Unverified } else { status }
-}
-
-/// What the ends of its agents make of a stage.
-enum Verdict {
-    Paused,
-    Drained,
-    Over {
-        status: Status,
-        error: String,
-    },
-    Answered {
-        agent: String,
-        text: String,
-        status: Status,
-    },
-}
-
-fn judge(success: Success, ended: &[Ended]) -> Verdict {
-    if ended.iter().any(|ended| ended.end == End::Held) {
-        return Verdict::Paused;
-    }
-    if ended.iter().any(|ended| ended.end == End::Halted(Halt::Draining)) {
-        return Verdict::Drained;
-    }
-    let failed: Vec<&Ended> = ended.iter().filter(|ended| !answered(&ended.end)).collect();
-    let enough = match success {
-        Success::All => failed.is_empty(),
-        Success::Any => failed.len() < ended.len(),
-    };
-    let first = ended.iter().find_map(|ended| match &ended.end {
-        End::Answered { text, .. } => Some((ended.agent.clone(), text.clone())),
-        End::Held | End::Failed(_) | End::Halted(_) => None,
-    });
-    if let (Some((agent, text)), true) = (first, enough) {
-        return Verdict::Answered {
-            agent,
-            text,
-            status: worst(ended, Status::Completed),
-        };
-    }
-    let all = |status: Status| failed.iter().all(|ended| status_of(&ended.end) == status);
-    let status = if all(Status::TimedOut) {
-        Status::TimedOut
-    } else if all(Status::Cancelled) {
-        Status::Cancelled
-    } else {
-        Status::Failed
-    };
-    let error = failed
-        .iter()
-        .find_map(|ended| match &ended.end {
-            End::Failed(why) => Some(why.clone()),
-            End::Halted(Halt::TimedOut) => Some("The session's time ran out.".to_owned()),
-            End::Halted(Halt::Cancelled) => Some("It was cancelled.".to_owned()),
-            End::Answered { .. } | End::Held | End::Halted(Halt::Draining) => None,
-        })
-        .unwrap_or_else(|| "No agent answered.".to_owned());
-    Verdict::Over { status, error }
 }

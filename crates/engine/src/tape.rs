@@ -121,6 +121,9 @@ pub enum Ask {
         permit: PermitId,
         /// Why.
         why: String,
+        /// Whether because another process writes to its resource.
+        #[serde(default, skip_serializing_if = "is_false")]
+        taken: bool,
     },
     /// What running did comes back.
     Settle {
@@ -389,7 +392,7 @@ impl Tape {
         result
     }
 
-    /// Gives a permit back because someone else writes to its resource, or the session is being stopped.
+    /// Gives a permit back: it is not wanted any more.
     pub(crate) fn abandon(
         &mut self,
         world: &mut World,
@@ -400,10 +403,36 @@ impl Tape {
         let ask = Ask::Abandon {
             permit: permit.id().clone(),
             why: why.to_owned(),
+            taken: false,
         };
-        let unused = permit.abandon(why);
+        self.give_back(world, &ask, permit.abandon(why), now)
+    }
+
+    /// Gives a permit back: another process writes to its resource.
+    pub(crate) fn give_way(
+        &mut self,
+        world: &mut World,
+        permit: Permit,
+        why: &str,
+        now: Timestamp,
+    ) -> Box<Refusal> {
+        let ask = Ask::Abandon {
+            permit: permit.id().clone(),
+            why: why.to_owned(),
+            taken: true,
+        };
+        self.give_back(world, &ask, permit.give_way(why), now)
+    }
+
+    fn give_back(
+        &mut self,
+        world: &mut World,
+        ask: &Ask,
+        unused: interlock_gate::NotStarted,
+        now: Timestamp,
+    ) -> Box<Refusal> {
         let refusal = self.gate.not_started(world, &mut self.session, unused);
-        self.note(&ask, refused(&refusal), now);
+        self.note(ask, refused(&refusal), now);
         refusal
     }
 

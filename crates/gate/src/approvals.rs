@@ -101,11 +101,7 @@ impl Gate {
     ) -> Result<Permit, Box<Refusal>> {
         let now = situation.now;
         let by = self.check_accepted(session, hold, record, now)?.clone();
-        let call = ToolCall {
-            id: hold.call.clone(),
-            tool: hold.plan.tool.clone(),
-            arguments: hold.plan.arguments.clone(),
-        };
+        let call = hold.plan.to_call();
         let origin = Origin::Approved { hold: &hold.id };
         let mut assessed = self
             .assess(world, session, &hold.plan.execution, call, origin, situation)

@@ -113,7 +113,16 @@ impl Permit {
 
     /// Gives the permit back unused.
     pub fn abandon(self, why: &str) -> NotStarted {
-        let refusal = Refusal::new(Rule::StateMachine, ErrorCode::Cancelled, self.about(), why);
+        self.given_back(Rule::StateMachine, ErrorCode::Cancelled, why)
+    }
+
+    /// Gives the permit back unused, because someone in another process writes to its resource.
+    pub fn give_way(self, why: &str) -> NotStarted {
+        self.given_back(Rule::OneWriter, ErrorCode::FsmBlocked, why)
+    }
+
+    fn given_back(self, rule: Rule, code: ErrorCode, why: &str) -> NotStarted {
+        let refusal = Refusal::new(rule, code, self.about(), why);
         NotStarted {
             permit: self,
             refusal,

@@ -2,8 +2,8 @@
 //! refers to.
 
 use interlock_protocol::{
-    Arguments, CallId, ContentHash, ExecutionId, Expectation, ResourceId, RiskLevel, SessionId, ToolKind,
-    ToolName,
+    Arguments, CallId, ContentHash, ExecutionId, Expectation, ResourceId, RiskLevel, SessionId, ToolCall,
+    ToolKind, ToolName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,6 +56,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The call that it was made from.
+    pub fn to_call(&self) -> ToolCall {
+        ToolCall {
+            id: self.call.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+        }
+    }
+
     /// The resource it is about.
     pub fn resource(&self) -> Option<&ResourceId> {
         self.target.as_ref().map(|target| &target.id)

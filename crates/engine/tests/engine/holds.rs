@@ -384,7 +384,7 @@ async fn two_processes_do_not_write_to_one_resource_at_once() {
     let (two, outcome) = second.ask("put the flag there").await;
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(second.folder.effects(), nothing());
-    assert_eq!(second.refusals(&two).await, ["state_machine"]);
+    assert_eq!(second.refusals(&two).await, ["one_writer"]);
     let sent = format!("{:?}", second.requests(&two).await);
     assert!(sent.contains("host:web"), "{sent}");
     let started: Vec<_> = second.store.calls(&two).await.unwrap();
