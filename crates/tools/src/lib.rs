@@ -17,6 +17,7 @@ mod done;
 mod executor;
 mod failure;
 mod file;
+mod fleet;
 mod inventory;
 mod local;
 mod options;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use done::{Done, Reading};
 pub use executor::{BoxFuture, Executor};
+pub use fleet::{Fleet, Note, Notes};
 pub use inventory::Inventory;
 pub use local::LocalHost;
 pub use options::Options;

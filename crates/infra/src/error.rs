@@ -1,0 +1,84 @@
+//! Why infrastructure did not do, or did not say, what was asked.
+
+/// Why infrastructure did not do, or did not say, what was asked. Never with a credential in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The other side cannot be reached.
+    #[error("`{connection}` cannot be reached: {cause}")]
+    Unreachable {
+        /// The connection, by its name in the configuration.
+        connection: String,
+        /// What the system said.
+        cause: String,
+    },
+    /// It did not answer in time.
+    #[error("`{connection}` did not answer within {seconds} seconds")]
+    TimedOut {
+        /// The connection.
+        connection: String,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// It does not take our credentials.
+    #[error("`{connection}` does not accept the credentials: {message}")]
+    Unauthorized {
+        /// The connection.
+        connection: String,
+        /// What it said.
+        message: String,
+    },
+    /// The credentials are good, but not for this.
+    #[error("`{connection}` forbids this to the configured user: {message}")]
+    Forbidden {
+        /// The connection.
+        connection: String,
+        /// What it said.
+        message: String,
+    },
+    /// What was asked for is not there.
+    #[error("{what} is not there")]
+    NotFound {
+        /// What.
+        what: String,
+    },
+    /// It understood and said no, or failed.
+    #[error("`{connection}` refused: {message}")]
+    Refused {
+        /// The connection.
+        connection: String,
+        /// The HTTP status, where there is one.
+        status: Option<u16>,
+        /// What it said.
+        message: String,
+    },
+    /// It answered something that its protocol does not have.
+    #[error("`{connection}` answered what was not understood: {message}")]
+    Protocol {
+        /// The connection.
+        connection: String,
+        /// What was wrong about it.
+        message: String,
+    },
+    /// The answer is larger than what is taken.
+    #[error("`{connection}` answered more than {most} bytes")]
+    TooLarge {
+        /// The connection.
+        connection: String,
+        /// How much is taken.
+        most: u64,
+    },
+    /// Nothing that is connected can do this.
+    #[error("{0}")]
+    Unsupported(String),
+    /// It was cancelled.
+    #[error("it was cancelled")]
+    Cancelled,
+    /// The configuration of a connection is wrong.
+    #[error("the connection `{connection}` is not configured well: {message}")]
+    Configuration {
+        /// The connection.
+        connection: String,
+        /// What to change.
+        message: String,
+    },
+}

@@ -1,0 +1,128 @@
+//! The one resource graph: what exists, by which names, on what, in which state.
+
+use interlock_protocol::ResourceId;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{BoxFuture, Error};
+
+/// One resource as its provider describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Resource {
+    /// Its canonical id.
+    pub id: ResourceId,
+    /// Its display name.
+    pub name: String,
+    /// Other names it answers to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// What it lives on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ResourceId>,
+    /// The state it is in, in its provider's word: `running`, `stopped`, `online`, `restarting`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The connection that knows it, by its name in the configuration.
+    pub source: String,
+    /// What else its provider says: numbers, tags, addresses.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub facts: Map<String, Value>,
+}
+
+/// Whether a connection works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// The connection, by its name in the configuration.
+    pub connection: String,
+    /// What it speaks: `proxmox`, `docker`, `prometheus`…
+    pub kind: &'static str,
+    /// Why it does not work; nothing if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// How many resources it made known.
+    pub resources: usize,
+}
+
+/// Something that makes resources known.
+pub trait Source: Send + Sync {
+    /// The connection, by its name in the configuration.
+    fn connection(&self) -> &str;
+
+    /// What it speaks.
+    fn kind(&self) -> &'static str;
+
+    /// Everything that it knows now.
+    fn discover(&self) -> BoxFuture<'_, Result<Vec<Resource>, Error>>;
+}
+
+/// Everything that all connections know, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Graph {
+    /// Sorted by id.
+    resources: Vec<Resource>,
+    health: Vec<Health>,
+    taken_at: Option<Timestamp>,
+}
+
+impl Graph {
+    /// A graph of these resources.
+    pub fn new(mut resources: Vec<Resource>, health: Vec<Health>, taken_at: Timestamp) -> Self {
+        resources.sort_by(|one, other| one.id.cmp(&other.id));
+        resources.dedup_by(|one, other| one.id == other.id);
+        Self {
+            resources,
+            health,
+            taken_at: Some(taken_at),
+        }
+    }
+
+    /// All resources, by id.
+    pub fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    /// How each connection did.
+    pub fn health(&self) -> &[Health] {
+        &self.health
+    }
+
+    /// When it was taken: what it says is not older.
+    pub const fn taken_at(&self) -> Option<Timestamp> {
+        self.taken_at
+    }
+
+    /// The resource with this id.
+    pub fn get(&self, id: &ResourceId) -> Option<&Resource> {
+        let at = self
+            .resources
+            .binary_search_by(|resource| resource.id.cmp(id))
+            .ok()?;
+        self.resources.get(at)
+    }
+
+    /// What goes by this id, name or alias, whatever the case of its letters. Several, where a name is not unique.
+    pub fn named(&self, name: &str) -> Vec<&Resource> {
+        if let Ok(id) = name.parse::<ResourceId>() {
+            return self.get(&id).into_iter().collect();
+        }
+        self.resources
+            .iter()
+            .filter(|resource| {
+                resource.name.eq_ignore_ascii_case(name)
+                    || resource.id.uid().eq_ignore_ascii_case(name)
+                    || resource
+                        .aliases
+                        .iter()
+                        .any(|alias| alias.eq_ignore_ascii_case(name))
+            })
+            .collect()
+    }
+
+    /// What lives directly on a resource.
+    pub fn children(&self, id: &ResourceId) -> impl Iterator<Item = &Resource> {
+        self.resources
+            .iter()
+            .filter(move |resource| resource.parent.as_ref() == Some(id))
+    }
+}

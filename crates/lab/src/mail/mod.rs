@@ -1,0 +1,1 @@
+//! A Proxmox Mail Gateway and its API.

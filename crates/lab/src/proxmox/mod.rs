@@ -1,0 +1,1 @@
+//! The Proxmox VE API over HTTP.

@@ -1,0 +1,1 @@
+//! An SSH server for each node.

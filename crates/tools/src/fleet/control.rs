@@ -1,0 +1,18 @@
+//! Changing guests, services and hosts.
+
+use interlock_gate::Started;
+use tokio_util::sync::CancellationToken;
+
+use super::Fleet;
+use crate::Done;
+use crate::failure::Failure;
+
+impl Fleet {
+    pub(super) async fn control(
+        &self,
+        _started: &Started,
+        _cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        Err(Failure::failed("nothing connected can do this"))
+    }
+}

@@ -1,0 +1,18 @@
+//! Kubernetes clusters.
+
+use interlock_gate::Started;
+use tokio_util::sync::CancellationToken;
+
+use super::Fleet;
+use crate::Done;
+use crate::failure::Failure;
+
+impl Fleet {
+    pub(super) async fn kubernetes(
+        &self,
+        _started: &Started,
+        _cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        Err(Failure::failed("nothing connected can do this"))
+    }
+}

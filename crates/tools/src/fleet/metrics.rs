@@ -1,0 +1,26 @@
+//! How resources do over time.
+
+use interlock_gate::Started;
+use tokio_util::sync::CancellationToken;
+
+use super::Fleet;
+use crate::Done;
+use crate::failure::Failure;
+
+impl Fleet {
+    pub(super) async fn metrics(
+        &self,
+        _started: &Started,
+        _cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        Err(Failure::failed("nothing connected can do this"))
+    }
+
+    pub(super) async fn snapshot(
+        &self,
+        _started: &Started,
+        _cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        Err(Failure::failed("nothing connected can do this"))
+    }
+}

@@ -1,0 +1,183 @@
+//! Everything that Interlock is connected to, behind one set of tools: this machine and what `infra` reaches.
+
+mod alerts;
+mod control;
+mod discovery;
+mod docker;
+mod files;
+mod inventory;
+mod knowledge;
+mod kubernetes;
+mod mail;
+mod metrics;
+mod query;
+mod read;
+mod storage;
+
+use std::sync::Arc;
+
+use interlock_gate::Started;
+use interlock_infra::Infra;
+use interlock_protocol::ToolName;
+use tokio_util::sync::CancellationToken;
+
+pub use knowledge::{Note, Notes};
+
+use crate::toolbox::{Builder, Error};
+use crate::{BoxFuture, Done, Executor, LocalHost, Options};
+
+/// Everything that Interlock is connected to. Cheap to clone.
+#[derive(Clone)]
+pub struct Fleet {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    infra: Infra,
+    local: Option<LocalHost>,
+    notes: Option<Arc<dyn Notes>>,
+    options: Options,
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fleet")
+            .field("infra", &self.inner.infra)
+            .field("local", &self.inner.local)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Fleet {
+    /// This machine, where it is one of the resources, and everything that is connected.
+    pub fn new(
+        infra: Infra,
+        local: Option<LocalHost>,
+        notes: Option<Arc<dyn Notes>>,
+        options: Options,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                infra,
+                local,
+                notes,
+                options,
+            }),
+        }
+    }
+
+    /// Adds the executors of all its tools to a toolbox.
+    pub fn register(&self, mut builder: Builder) -> Result<Builder, Error> {
+        for tool in Tool::ALL {
+            let executor = Arc::new(FleetTool {
+                fleet: self.clone(),
+                tool: *tool,
+            });
+            builder = builder.register(ToolName::new(tool.name())?, executor)?;
+        }
+        Ok(builder)
+    }
+}
+
+/// The tools of the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    Query,
+    Discovery,
+    Read,
+    Metrics,
+    Storage,
+    Kubernetes,
+    Docker,
+    Mail,
+    Control,
+    FileEdit,
+    Alerts,
+    Knowledge,
+    ReadFile,
+    ListDirectory,
+    WriteFile,
+    DeleteFile,
+    ReadSystemLogs,
+    MetricsSnapshot,
+}
+
+impl Tool {
+    const ALL: &'static [Self] = &[
+        Self::Query,
+        Self::Discovery,
+        Self::Read,
+        Self::Metrics,
+        Self::Storage,
+        Self::Kubernetes,
+        Self::Docker,
+        Self::Mail,
+        Self::Control,
+        Self::FileEdit,
+        Self::Alerts,
+        Self::Knowledge,
+        Self::ReadFile,
+        Self::ListDirectory,
+        Self::WriteFile,
+        Self::DeleteFile,
+        Self::ReadSystemLogs,
+        Self::MetricsSnapshot,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Query => "infra_query",
+            Self::Discovery => "infra_discovery",
+            Self::Read => "infra_read",
+            Self::Metrics => "infra_metrics",
+            Self::Storage => "infra_storage",
+            Self::Kubernetes => "infra_kubernetes",
+            Self::Docker => "infra_docker",
+            Self::Mail => "infra_mail",
+            Self::Control => "infra_control",
+            Self::FileEdit => "infra_file_edit",
+            Self::Alerts => "infra_alerts",
+            Self::Knowledge => "infra_knowledge",
+            Self::ReadFile => "read_file",
+            Self::ListDirectory => "list_directory",
+            Self::WriteFile => "write_file",
+            Self::DeleteFile => "delete_file",
+            Self::ReadSystemLogs => "read_system_logs",
+            Self::MetricsSnapshot => "system_metrics_snapshot",
+        }
+    }
+}
+
+struct FleetTool {
+    fleet: Fleet,
+    tool: Tool,
+}
+
+impl Executor for FleetTool {
+    fn run<'a>(&'a self, started: &'a Started, cancel: &'a CancellationToken) -> BoxFuture<'a, Done> {
+        Box::pin(async move {
+            let fleet = &self.fleet;
+            let done = match self.tool {
+                Tool::Query => fleet.query(started).await,
+                Tool::Discovery => fleet.discovery(started, cancel).await,
+                Tool::Read => fleet.read(started, cancel).await,
+                Tool::Metrics => fleet.metrics(started, cancel).await,
+                Tool::Storage => fleet.storage(started, cancel).await,
+                Tool::Kubernetes => fleet.kubernetes(started, cancel).await,
+                Tool::Docker => fleet.docker(started, cancel).await,
+                Tool::Mail => fleet.mail(started, cancel).await,
+                Tool::Control => fleet.control(started, cancel).await,
+                Tool::FileEdit => fleet.edit_file(started, cancel).await,
+                Tool::Alerts => fleet.alerts(started, cancel).await,
+                Tool::Knowledge => fleet.knowledge(started, cancel).await,
+                Tool::ReadFile => fleet.read_file(started, cancel).await,
+                Tool::ListDirectory => fleet.list_directory(started, cancel).await,
+                Tool::WriteFile => fleet.write_file(started, cancel).await,
+                Tool::DeleteFile => fleet.delete_file(started, cancel).await,
+                Tool::ReadSystemLogs => fleet.system_logs(started, cancel).await,
+                Tool::MetricsSnapshot => fleet.snapshot(started, cancel).await,
+            };
+            done.unwrap_or_else(Done::from)
+        })
+    }
+}
