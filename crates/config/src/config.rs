@@ -34,7 +34,7 @@ pub struct Config {
     /// The chains, by name.
     pub chains: BTreeMap<String, ChainOptions>,
     /// What there is to look at and to change.
-    pub infrastructure: Infrastructure,
+    pub infrastructure: interlock_infra::Options,
     /// Servers of further tools, by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// How much may happen without a human.
@@ -175,20 +175,6 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// A PEM file with its private key.
     pub key: PathBuf,
-}
-
-/// What there is to look at and to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Infrastructure {
-    /// Whether the machine that Interlock runs on is one of the resources.
-    pub local: bool,
-}
-
-impl Default for Infrastructure {
-    fn default() -> Self {
-        Self { local: true }
-    }
 }
 
 /// A server of further tools.

@@ -26,8 +26,7 @@ mod tree;
 mod view;
 
 pub use config::{
-    Config, Control, Gate, Infrastructure, LISTEN, McpServer, Notification, Prompts, Queue, Retention,
-    Server, Tls, Transport,
+    Config, Control, Gate, LISTEN, McpServer, Notification, Prompts, Queue, Retention, Server, Tls, Transport,
 };
 pub use load::{FILE_NAME, Loaded, Loader, load};
 pub use problem::{Error, Place, Problem};

@@ -156,7 +156,9 @@ impl Loader {
         let mut warnings = check::references(&config, &tree, &|name| self.environment.contains_key(name))?;
         warnings.sort();
         config.view = Some(view);
-        Ok((config, warnings, sources.read.into_inner()))
+        let mut secret_files = sources.read.into_inner();
+        secret_files.extend(config.infrastructure.key_files().cloned());
+        Ok((config, warnings, secret_files))
     }
 
     fn user_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {

@@ -21,6 +21,7 @@ pub(crate) fn resolve(config: &mut Config, folder: &Path) {
         model.ca_file.iter_mut().for_each(|path| join(path, folder));
         model.script.iter_mut().for_each(|path| join(path, folder));
     }
+    infrastructure(&mut config.infrastructure, folder);
     config.governance.iter_mut().for_each(|path| join(path, folder));
     config.policies.iter_mut().for_each(|path| join(path, folder));
     config
@@ -28,6 +29,27 @@ pub(crate) fn resolve(config: &mut Config, folder: &Path) {
         .folder
         .iter_mut()
         .for_each(|path| join(path, folder));
+}
+
+fn infrastructure(options: &mut interlock_infra::Options, folder: &Path) {
+    for cluster in &mut options.proxmox {
+        cluster.ssh.iter_mut().for_each(|ssh| sign_in(ssh, folder));
+    }
+    for host in &mut options.hosts {
+        sign_in(&mut host.ssh, folder);
+    }
+    for cluster in &mut options.kubernetes {
+        cluster.kubeconfig.iter_mut().for_each(|path| join(path, folder));
+    }
+    options
+        .tls_mut()
+        .flat_map(|tls| &mut tls.ca_file)
+        .for_each(|path| join(path, folder));
+}
+
+fn sign_in(ssh: &mut interlock_infra::options::Ssh, folder: &Path) {
+    join(&mut ssh.known_hosts, folder);
+    ssh.key_file.iter_mut().for_each(|path| join(path, folder));
 }
 
 fn join(path: &mut PathBuf, folder: &Path) {

@@ -16,7 +16,7 @@
 mod error;
 mod graph;
 mod infra;
-mod options;
+pub mod options;
 mod secrets;
 
 pub use error::Error;

@@ -51,6 +51,33 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// How each connection that may use TLS knows the other side.
+    pub fn tls_mut(&mut self) -> impl Iterator<Item = &mut Tls> {
+        let proxmox = self.proxmox.iter_mut().map(|cluster| &mut cluster.tls);
+        let kubernetes = self.kubernetes.iter_mut().map(|cluster| &mut cluster.tls);
+        let http = self.prometheus.iter_mut().chain(&mut self.alertmanager);
+        let mail = self.mail_gateways.iter_mut().map(|gateway| &mut gateway.tls);
+        proxmox
+            .chain(kubernetes)
+            .chain(http.map(|server| &mut server.tls))
+            .chain(mail)
+    }
+
+    /// The files with keys: nothing that a model does may reach them.
+    pub fn key_files(&self) -> impl Iterator<Item = &PathBuf> {
+        let ssh = self.proxmox.iter().filter_map(|cluster| cluster.ssh.as_ref());
+        let hosts = self.hosts.iter().map(|host| &host.ssh);
+        let kubeconfigs = self
+            .kubernetes
+            .iter()
+            .filter_map(|cluster| cluster.kubeconfig.as_ref());
+        ssh.chain(hosts)
+            .flat_map(|ssh| ssh.key_file.iter().chain(std::iter::once(&ssh.known_hosts)))
+            .chain(kubeconfigs)
+    }
+}
+
 /// How the other side of TLS is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -1,5 +1,6 @@
 //! What the parts of a configuration say about each other.
 
+mod infrastructure;
 mod models;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ pub(crate) fn references(
     };
     check.names();
     check.models(is_set);
+    check.infrastructure(is_set);
     check.agents();
     check.chains();
     check.server();

@@ -170,7 +170,7 @@ fn text_at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
     }
 }
 
-fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
         && name
             .bytes()
