@@ -19,12 +19,15 @@ mod chat;
 mod classify;
 mod config;
 mod decide;
+mod demo;
 mod doctor;
 mod drive;
 mod failure;
 mod globals;
+mod grounds;
 mod keyboard;
 mod kill_switch;
+mod lab;
 mod model;
 mod person;
 mod plan;
@@ -70,6 +73,7 @@ const INTERRUPTED: u8 = 130;
     arg_required_else_help = true,
     after_help = "\
 Examples:
+  interlock demo
   interlock run 'what fills the disk?'
   interlock approvals
   interlock classify 'ls / & zfs destroy tank'
@@ -85,6 +89,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Play an incident in a simulated cluster, from the alert to the verified fix.
+    Demo(demo::Arguments),
     /// Ask a question and have it answered with live tools.
     Run(run::Arguments),
     /// Talk, with live tools.
@@ -119,6 +125,8 @@ enum Command {
     Classify(classify::Arguments),
     /// Check the promises of the gate on this machine.
     Prove(prove::Arguments),
+    /// Run the simulated cluster, and break and mend things in it.
+    Lab(lab::Arguments),
     /// Measure what the engine itself costs.
     Bench(bench::Arguments),
 }
@@ -145,6 +153,10 @@ impl From<Ending> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    // What runs inside of the lab's machines is this binary too.
+    if let Some(code) = interlock_lab::machine::guest_main() {
+        return code;
+    }
     let Arguments { command, globals } = Arguments::parse();
     match dispatch(&command, &globals) {
         Ok(ending) => ending.into(),
@@ -186,6 +198,8 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::KillSwitch(arguments) => wait(globals, kill_switch::run(globals, arguments)),
         Command::Model(arguments) => wait(globals, model::run(globals, arguments)),
         Command::Doctor(arguments) => wait(globals, doctor::run(globals, arguments)),
+        Command::Demo(arguments) => wait(globals, demo::run(globals, arguments)),
+        Command::Lab(arguments) => wait(globals, lab::run(globals, arguments)),
         Command::Bench(arguments) => wait(globals, bench::run(globals, arguments)),
     }
 }

@@ -7,6 +7,7 @@ use interlock_dialect::Channel;
 use interlock_engine::Live;
 use std::io::{self, IsTerminal as _};
 
+use crate::demo::Story;
 use crate::globals::{Globals, say, set_bar};
 use crate::steps::Steps;
 use crate::terminal::{Paint, Tone, visible};
@@ -33,6 +34,8 @@ enum How {
     },
     /// Lines.
     Plain,
+    /// The whole story.
+    Story(Box<Story>),
     /// Nothing.
     Silent,
 }
@@ -59,6 +62,20 @@ impl Progress {
         Self {
             steps: Steps::default(),
             paint,
+            how,
+        }
+    }
+
+    /// The same, as a story; for a program nothing.
+    pub(crate) fn telling(globals: &Globals, story: Story) -> Self {
+        let how = if globals.json {
+            How::Silent
+        } else {
+            How::Story(Box::new(story))
+        };
+        Self {
+            steps: Steps::default(),
+            paint: globals.paint(&io::stderr()),
             how,
         }
     }
@@ -92,12 +109,16 @@ impl Progress {
     pub(crate) fn say(&self, text: &str) {
         match self.how {
             How::Silent => {}
-            How::Terminal { .. } | How::Plain => say(text),
+            How::Terminal { .. } | How::Plain | How::Story(_) => say(text),
         }
     }
 
     /// Shows something that happened.
     pub(crate) fn show(&mut self, live: &Live) {
+        if let How::Story(story) = &mut self.how {
+            story.tell(live).iter().for_each(|line| say(line));
+            return;
+        }
         match live {
             Live::Event(event) => self.event(event),
             Live::Asking { model, iteration, .. } => {
@@ -121,6 +142,10 @@ impl Progress {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, event: &interlock_protocol::Event) {
+        if let How::Story(story) = &mut self.how {
+            story.event(event).iter().for_each(|line| say(line));
+            return;
+        }
         let line = self.steps.line(event, self.paint);
         if let Some(line) = line {
             self.say(&line);

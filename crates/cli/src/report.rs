@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::grounds::{self, Ground};
 use crate::plan::HoldForm;
 
 /// How many events are read at a time.
@@ -27,6 +28,7 @@ pub(crate) struct Facts {
     pub(crate) holds: Vec<Hold>,
     pub(crate) events: Vec<interlock_protocol::Event>,
     pub(crate) usage: Usage,
+    pub(crate) grounds: Vec<Ground>,
 }
 
 /// What `--json` prints of a session.
@@ -41,6 +43,7 @@ pub(crate) struct Report<'a> {
     refused: Vec<RefusedForm<'a>>,
     holds: Vec<HoldForm<'a>>,
     verifications: Vec<VerificationForm<'a>>,
+    grounds: &'a [Ground],
     usage: &'a Usage,
     cost: Option<CostForm>,
 }
@@ -134,6 +137,7 @@ impl Facts {
             holds: store.holds(Holds::Of(session.clone())).await?,
             events: events(store, session).await?,
             usage: Usage::of(&store.interaction_facts(session).await?),
+            grounds: grounds::of(store, session).await?,
         })
     }
 
@@ -147,6 +151,7 @@ impl Facts {
             holds,
             events,
             usage,
+            grounds,
         } = self;
         let receipts = calls
             .iter()
@@ -195,6 +200,7 @@ impl Facts {
                     _ => None,
                 })
                 .collect(),
+            grounds,
             usage,
             cost: usage
                 .micro_dollars

@@ -190,6 +190,9 @@ pub(crate) async fn tell(driver: &mut Driver<'_>, session: &SessionId) -> Result
         out.flush()?;
     }
     let paint = globals.paint(&io::stderr());
+    if let Some(grounds) = crate::grounds::render(&facts.grounds, paint) {
+        say(&grounds);
+    }
     if status == Status::Held && !globals.can_ask() {
         for hold in driver.open_holds(session).await? {
             say(&paint.paint(Tone::Careful, "This waits for a human:"));
