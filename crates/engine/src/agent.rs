@@ -72,6 +72,8 @@ pub(crate) struct Agent {
     pub(crate) pending: Vec<Record>,
     timeouts: u32,
     empty: u32,
+    /// Whether an answer was handed back because nothing shows what it claims. The next such one is withheld.
+    pub(crate) claimed: bool,
 }
 
 impl Agent {
@@ -87,6 +89,7 @@ impl Agent {
             pending: Vec::new(),
             timeouts: 0,
             empty: 0,
+            claimed: false,
         }
     }
 

@@ -1,8 +1,8 @@
 //! How an execution ends: the answer that its model offers, and the conclusion that code asks for.
 
-use interlock_gate::{Conclusion, phantom_detected};
+use interlock_gate::{Conclusion, SAFE_FAILURE, phantom_detected};
 use interlock_model::Completion;
-use interlock_protocol::{CategoryName, Decision as Said, EventBody, Status};
+use interlock_protocol::{CategoryName, Decision as Said, ErrorCode, EventBody, Status};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -29,9 +29,12 @@ impl Agent {
             text: text.to_owned(),
         };
         self.event(EventBody::ProposalReceived { proposal });
-        let decided = work
-            .tape()
-            .answer(&self.record.id, text, Conclusion::Offered, now);
+        let conclusion = if self.claimed {
+            Conclusion::Offered
+        } else {
+            Conclusion::Tentative
+        };
+        let decided = work.tape().answer(&self.record.id, text, conclusion, now);
         match decided {
             Ok(answer) => {
                 let end = self.release(work, &completion.model, &answer, now);
@@ -39,9 +42,18 @@ impl Agent {
             }
             Err(refusal) => {
                 work.count_refusal(&refusal);
+                // What did not happen is not repeated to the model as if it had said so.
+                let text = if refusal.code == ErrorCode::UnsupportedClaim {
+                    self.claimed = true;
+                    let model = &completion.model;
+                    count::count(phantom_detected(model.provider.as_str(), &model.model));
+                    SAFE_FAILURE.to_owned()
+                } else {
+                    completion.reply.text.clone()
+                };
                 self.refused_event(None, &refusal);
                 let entry = Entry::Assistant {
-                    text: completion.reply.text.clone(),
+                    text,
                     thinking: Vec::new(),
                     calls: Vec::new(),
                     answer: false,

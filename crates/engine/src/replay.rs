@@ -342,16 +342,17 @@ impl Player<'_> {
                 text,
                 evidence,
                 forced,
+                tentative,
             } => {
                 let mut known = Vec::with_capacity(evidence.len());
                 for id in &evidence {
                     known.extend(self.evidence(number, Some(id))?.cloned());
                 }
                 let known: Vec<&Evidence> = known.iter().collect();
-                let conclusion = if forced {
-                    Conclusion::Forced
-                } else {
-                    Conclusion::Offered
+                let conclusion = match (forced, tentative) {
+                    (true, _) => Conclusion::Forced,
+                    (false, true) => Conclusion::Tentative,
+                    (false, false) => Conclusion::Offered,
                 };
                 let decision = self.gate.decide_final_answer(
                     &mut self.session,

@@ -215,6 +215,9 @@ pub enum Ask {
         evidence: Vec<EvidenceId>,
         /// Whether code ends the execution with it.
         forced: bool,
+        /// Whether the model can still do better.
+        #[serde(default, skip_serializing_if = "is_false")]
+        tentative: bool,
     },
 }
 
@@ -600,6 +603,7 @@ impl Tape {
             text: text.to_owned(),
             evidence: self.evidence.iter().map(|evidence| evidence.id.clone()).collect(),
             forced: conclusion == Conclusion::Forced,
+            tentative: conclusion == Conclusion::Tentative,
         };
         let evidence: Vec<&Evidence> = self.evidence.iter().map(Arc::as_ref).collect();
         let decision =

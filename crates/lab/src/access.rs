@@ -1,11 +1,13 @@
 //! How to reach the lab: addresses and credentials, made up at each start.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::machine::Isolation;
+use crate::proxmox::Credentials;
 
 /// Addresses and credentials of everything that the lab serves, on loopback only.
 #[derive(Debug, Clone, Serialize)]
@@ -59,6 +61,20 @@ pub struct Proxmox {
     pub password: String,
 }
 
+impl Proxmox {
+    pub(crate) fn new(url: String, credentials: &Credentials) -> Self {
+        Self {
+            url,
+            token_id: credentials.token_id.clone(),
+            token_secret: credentials.token_secret.clone(),
+            auditor_token_id: credentials.auditor_id.clone(),
+            auditor_token_secret: credentials.auditor_secret.clone(),
+            user: credentials.user.clone(),
+            password: credentials.password.clone(),
+        }
+    }
+}
+
 /// SSH to the nodes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ssh {
@@ -99,6 +115,14 @@ pub struct Kubernetes {
 pub struct Http {
     /// Where.
     pub url: String,
+}
+
+impl Http {
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        Self {
+            url: format!("http://{address}"),
+        }
+    }
 }
 
 /// The Mail Gateway API.

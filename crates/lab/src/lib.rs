@@ -10,12 +10,26 @@
 //! This room must never be trusted with anything real: its credentials are made up at each start and it listens on
 //! loopback only. It depends on no room that decides or executes.
 
+mod access;
 pub mod cluster;
+mod control;
 pub mod docker;
+mod homelab;
+mod incident;
 pub mod kubernetes;
+mod lab;
 pub mod machine;
 pub mod mail;
 pub mod prometheus;
 pub mod proxmox;
+mod rules;
+mod scrape;
 pub mod ssh;
 pub mod topology;
+
+pub use access::Access;
+pub use control::Remote;
+pub use homelab::CLUSTER;
+pub use incident::{Check, Described, Incident, Verdict};
+pub use lab::{Error, Lab, Options};
+pub use machine::{Isolation, Wish};

@@ -25,6 +25,8 @@ words! {
         RoutingMismatch = "ROUTING_MISMATCH",
         /// The read tool was given what is not provably a bounded read.
         ReadOnlyViolation = "READ_ONLY_VIOLATION",
+        /// The answer claims what no tool call of the session shows.
+        UnsupportedClaim = "UNSUPPORTED_CLAIM",
         /// Too many calls in too short a time.
         RateLimited = "RATE_LIMITED",
         /// It did not end in its time.
@@ -47,6 +49,7 @@ impl ErrorCode {
             | Self::ApprovalRequired
             | Self::RoutingMismatch
             | Self::ReadOnlyViolation
+            | Self::UnsupportedClaim
             | Self::LoopDetected => true,
             Self::NotFound
             | Self::ActionNotAllowed

@@ -97,9 +97,10 @@ async fn every_block_is_counted_where_it_happens() {
         ),
         (
             "a claim without a receipt",
-            vec![says(
-                "I restarted the nginx service on web and it is running now.",
-            )],
+            vec![
+                says("I restarted the nginx service on web and it is running now."),
+                says("Nothing was restarted yet."),
+            ],
             "interlock_phantom_detected_total{provider=scripted,model=script}",
             1,
         ),
@@ -216,10 +217,11 @@ async fn a_read_without_an_end_is_rewritten_once_and_says_so() {
 
 #[tokio::test]
 async fn a_claim_that_no_receipt_shows_is_replaced() {
-    let lab = Lab::new(Wish::replies([says(
-        "I restarted the nginx service on web and it is running now.",
-    )]));
+    let claim = "I restarted the nginx service on web and it is running now.";
+    let lab = Lab::new(Wish::replies([says(claim), says(claim)]));
     let (session, outcome) = lab.ask("restart nginx").await;
+    // Handed back once, with what is missing; withheld the second time.
+    assert_eq!(lab.refusals(&session).await, ["final_answer"]);
     // Withheld is what people are told, whether as the answer or as the reason why there is none.
     let told = outcome.answer.as_deref().or(outcome.error.as_deref());
     assert_eq!(told, Some(SAFE_FAILURE), "{outcome:?}");

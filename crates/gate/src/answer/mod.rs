@@ -46,7 +46,9 @@ fn examined(text: &str) -> &str {
 /// Whether the model offers an answer or code ends the execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Conclusion {
-    /// The model offers it.
+    /// The model offers it, and can still do better: a claim that nothing shows is handed back.
+    Tentative,
+    /// The model offers it. A claim that nothing shows is withheld.
     Offered,
     /// Code ends the execution with it. A call that still waits for a human is given up.
     Forced,
@@ -158,6 +160,10 @@ impl Gate {
         } else {
             grounded.phantom
         };
+        if let (Some(claim), Conclusion::Tentative) = (&replaced, conclusion) {
+            let refusal = claimed(claim, session.state(execution));
+            return AnswerDecision::Block(self.note_refusal(session, execution, refusal, now));
+        }
         let (text, spans) = match &replaced {
             Some(_) => (SAFE_FAILURE.to_owned(), Vec::new()),
             None if examined.len() < text.len() => (format!("{examined}{REST_WITHHELD}"), grounded.spans),
@@ -221,7 +227,7 @@ impl Gate {
             .map(|hold| hold.id.clone());
         match (open, conclusion) {
             (None, _) => {}
-            (Some(hold), Conclusion::Offered) => {
+            (Some(hold), Conclusion::Tentative | Conclusion::Offered) => {
                 return Err(refuse(
                     ErrorCode::ApprovalRequired,
                     "A call still waits for a human.".to_owned(),
@@ -236,6 +242,25 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+/// The refusal of an answer that claims what did not happen.
+fn claimed(claim: &Claim, state: State) -> Box<Refusal> {
+    let about = About {
+        tool: None,
+        action: None,
+        kind: None,
+        state,
+    };
+    Refusal::new(
+        Rule::FinalAnswer,
+        ErrorCode::UnsupportedClaim,
+        about,
+        "The answer claims a result that no tool call of this session shows.",
+    )
+    .detail("category", claim.category.as_str())
+    .hint("A receipt of the action, or an answer that says what was only found, makes an answer possible.")
+    .recovery(Recovery::Automatic)
 }
 
 fn action_line(write: &crate::session::WriteRecord) -> ActionLine {

@@ -1,6 +1,6 @@
 //! Final answers: phantoms, receipts, grounding.
 
-use interlock_protocol::{EvidenceId, Outcome, RunState};
+use interlock_protocol::{ErrorCode, EvidenceId, Outcome, RunState};
 use serde_json::json;
 
 use super::fixture::*;
@@ -12,6 +12,31 @@ fn replaced(stage: &mut Stage, text: &str) -> Option<PhantomCategory> {
     };
     assert_eq!(answer.replaced.is_some(), answer.text == SAFE_FAILURE);
     answer.replaced.map(|claim| claim.category)
+}
+
+#[test]
+fn a_model_that_can_still_do_better_is_handed_its_claim_back() {
+    let mut stage = Stage::new();
+    let agent = stage.agent.clone();
+    let mut offer = |text: &str, conclusion| {
+        let now = stage.now;
+        stage
+            .gate
+            .decide_final_answer(&mut stage.session, &agent, text, &[], conclusion, now)
+    };
+    let claim = "I restarted the jellyfin container.";
+    match offer(claim, Conclusion::Tentative) {
+        AnswerDecision::Block(refusal) => {
+            assert_eq!(refusal.code, ErrorCode::UnsupportedClaim);
+            assert_eq!(refusal.rule, Rule::FinalAnswer);
+        }
+        other @ AnswerDecision::Release(_) => panic!("{other:?}"),
+    }
+    // It has not ended: what it then says honestly is given, and what it claims again is withheld.
+    match offer(claim, Conclusion::Offered) {
+        AnswerDecision::Release(answer) => assert_eq!(answer.text, SAFE_FAILURE),
+        other @ AnswerDecision::Block(_) => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -9,27 +9,39 @@ use crate::topology::{Guest, GuestKind};
 /// How large the log volume of the guest is that may run out of it.
 const LOG_VOLUME: u64 = 24 * MIB;
 
+/// Every guest: number, kind, name, node, cores, memory, tag.
+const GUESTS: &[(u32, GuestKind, &str, &str, u32, u64, &str)] = &[
+    (101, GuestKind::Lxc, "pihole", "delly", 1, 512 * MIB, "dns"),
+    (110, GuestKind::Lxc, "nginx-proxy", "minipc", 1, 512 * MIB, "web"),
+    (120, GuestKind::Lxc, "influxdb", "tower", 2, 2 * GIB, "metrics"),
+    (125, GuestKind::Lxc, "grafana", "tower", 2, GIB, "metrics"),
+    (130, GuestKind::Lxc, "postgres", "tower", 4, 4 * GIB, "database"),
+    (141, GuestKind::Lxc, "homepage-docker", "delly", 2, 2 * GIB, "docker"),
+    (150, GuestKind::Lxc, "jellyfin", "delly", 4, 4 * GIB, "media"),
+    (160, GuestKind::Lxc, "vaultwarden", "tower", 1, 512 * MIB, "critical"),
+    (170, GuestKind::Lxc, "mailgw", "tower", 2, 4 * GIB, "mail"),
+    (190, GuestKind::Lxc, "backup", "delly", 2, 2 * GIB, "backup"),
+    (200, GuestKind::Vm, "truenas", "tower", 4, 16 * GIB, "storage"),
+    (203, GuestKind::Vm, "home-assistant", "minipc", 2, 4 * GIB, "home"),
+    (210, GuestKind::Vm, "server1", "tower", 4, 8 * GIB, "docker"),
+    (220, GuestKind::Vm, "k3s-1", "tower", 4, 8 * GIB, "kubernetes"),
+];
+
+/// What does not run at first.
+const STOPPED: u32 = 190;
+
 pub(super) fn guests() -> Vec<Guest> {
-    use GuestKind::{Lxc, Vm};
-    vec![
-        guest(101, Lxc, "pihole", "delly", 1, 512 * MIB, "dns"),
-        guest(110, Lxc, "nginx-proxy", "minipc", 1, 512 * MIB, "web"),
-        guest(120, Lxc, "influxdb", "tower", 2, 2 * GIB, "metrics"),
-        guest(125, Lxc, "grafana", "tower", 2, GIB, "metrics"),
-        guest(130, Lxc, "postgres", "tower", 4, 4 * GIB, "database"),
-        guest(141, Lxc, "homepage-docker", "delly", 2, 2 * GIB, "docker"),
-        guest(150, Lxc, "jellyfin", "delly", 4, 4 * GIB, "media"),
-        guest(160, Lxc, "vaultwarden", "tower", 1, 512 * MIB, "critical"),
-        guest(170, Lxc, "mailgw", "tower", 2, 4 * GIB, "mail"),
-        Guest {
-            running: false,
-            ..guest(190, Lxc, "backup", "delly", 2, 2 * GIB, "backup")
-        },
-        guest(200, Vm, "truenas", "tower", 4, 16 * GIB, "storage"),
-        guest(203, Vm, "home-assistant", "minipc", 2, 4 * GIB, "home"),
-        guest(210, Vm, "server1", "tower", 4, 8 * GIB, "docker"),
-        guest(220, Vm, "k3s-1", "tower", 4, 8 * GIB, "kubernetes"),
-    ]
+    GUESTS
+        .iter()
+        .map(|(vmid, kind, name, node, cores, memory, tag)| {
+            guest(*vmid, *kind, name, node, *cores, *memory, tag)
+        })
+        .collect()
+}
+
+/// The names of all guests, with their numbers.
+pub(super) fn numbers() -> impl Iterator<Item = (&'static str, u32)> {
+    GUESTS.iter().map(|(vmid, _, name, ..)| (*name, *vmid))
 }
 
 fn guest(
@@ -55,7 +67,7 @@ fn guest(
         node: node.to_owned(),
         cores,
         memory_bytes,
-        running: true,
+        running: vmid != STOPPED,
         tags: vec![tag.to_owned()],
         // What may move without its disk being copied lives on the shared storage.
         storage: if node == "minipc" { "shared" } else { "local-lvm" }.to_owned(),

@@ -28,6 +28,11 @@ pub fn topology() -> Topology {
     }
 }
 
+/// The number of a guest.
+pub fn vmid_of(name: &str) -> Option<u32> {
+    guests::numbers().find(|(guest, _)| *guest == name).map(|(_, vmid)| vmid)
+}
+
 fn storages() -> Vec<Storage> {
     let storage = |name: &str, kind: &str, shared, content: &str, total, base| Storage {
         name: name.to_owned(),
