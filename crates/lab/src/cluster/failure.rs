@@ -109,6 +109,7 @@ impl Cluster {
         self.with(|state| {
             if let Some(node) = state.nodes.get_mut(name) {
                 node.health = health;
+                node.health_since = now();
             }
         });
         self.write_members();
