@@ -10,6 +10,8 @@
 
 #[path = "proxmox/api.rs"]
 mod api;
+#[path = "proxmox/change.rs"]
+mod change;
 #[path = "proxmox/node.rs"]
 mod node;
 #[path = "proxmox/python.rs"]

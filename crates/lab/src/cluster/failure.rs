@@ -133,6 +133,15 @@ impl Cluster {
         online * 2 > all
     }
 
+    /// Nothing that all nodes must agree on can be done without a majority of them.
+    pub(crate) fn check_quorum(&self) -> Result<(), Error> {
+        if self.quorate() {
+            Ok(())
+        } else {
+            Err(Error::Refused("cluster not ready - no quorum?".to_owned()))
+        }
+    }
+
     /// Writes `.members`, which every node shows.
     pub(super) fn write_members(&self) {
         let text = self.with(|state| {
