@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use interlock_lab::cluster::{Cluster, Options};
-use interlock_lab::machine::{File, Machines, Spec, Wish};
+use interlock_lab::machine::{File, Isolation, Machines, Spec, Wish};
 use interlock_lab::proxmox::{self, Credentials};
 use interlock_lab::topology::{Guest, GuestKind, Node, Storage, Topology};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) cluster: Cluster,
     pub(crate) credentials: Credentials,
     pub(crate) server: proxmox::Server,
-    _machines: Arc<Machines>,
+    machines: Arc<Machines>,
     _place: tempfile::TempDir,
 }
 
@@ -100,8 +100,19 @@ impl World {
             cluster,
             credentials,
             server,
-            _machines: machines,
+            machines,
             _place: place,
+        }
+    }
+
+    /// Whether its machines run every program there is. Without namespaces they run a few.
+    pub(crate) fn runs_everything(&self) -> bool {
+        match self.machines.isolation() {
+            Isolation::Namespaces => true,
+            Isolation::Folders { why } => {
+                eprintln!("SKIPPED: there are no namespaces: {why}");
+                false
+            }
         }
     }
 
