@@ -10,6 +10,9 @@ use crate::topology::GuestKind;
 /// How much of each stream the real agent keeps.
 const MOST: usize = 16 << 20;
 
+/// How long a program is watched before it counts as begun.
+const FIRST: Duration = Duration::from_millis(100);
+
 /// How many programs the agent remembers.
 const RUNS: usize = 256;
 
@@ -82,11 +85,6 @@ impl Cluster {
         if program.is_empty() {
             return Err(AgentError::Refused("Guest agent command is empty".to_owned()));
         }
-        if !findable(&machine, &program).await {
-            return Err(AgentError::Refused(format!(
-                "Failed to execute child process \u{201c}{program}\u{201d} (No such file or directory)"
-            )));
-        }
         let exec = Exec {
             argv,
             stdin,
@@ -96,6 +94,12 @@ impl Cluster {
             .stream(exec)
             .await
             .map_err(|error| AgentError::Refused(error.to_string()))?;
+        let mut first = tokio::time::timeout(FIRST, chunks.recv()).await.ok().flatten();
+        if first.as_ref().is_some_and(|chunk| is_missing(&program, chunk)) {
+            return Err(AgentError::Refused(format!(
+                "Failed to execute child process \u{201c}{program}\u{201d} (No such file or directory)"
+            )));
+        }
         let pid = self.with(|state| {
             let pid = state.next_pid();
             if state.runs.len() >= RUNS {
@@ -106,7 +110,10 @@ impl Cluster {
         });
         let cluster = self.clone();
         tokio::spawn(async move {
-            while let Some(chunk) = chunks.recv().await {
+            while let Some(chunk) = match first.take() {
+                Some(chunk) => Some(chunk),
+                None => chunks.recv().await,
+            } {
                 let known = cluster.with(|state| match state.runs.get_mut(&(vmid, pid)) {
                     Some(run) => {
                         run.take(chunk);
@@ -150,15 +157,9 @@ impl Cluster {
     }
 }
 
-/// Whether the program exists, so that the agent can refuse it at once as the real one does.
-async fn findable(machine: &Machine, program: &str) -> bool {
-    let argv = ["sh", "-c", "command -v -- \"$1\"", "sh", program];
-    let exec = Exec {
-        argv: argv.map(str::to_owned).to_vec(),
-        timeout: Some(Duration::from_secs(10)),
-        ..Exec::default()
-    };
-    machine.exec(exec).await.is_ok_and(|finished| finished.code == 0)
+/// What the machine says of a program that is not there. The real agent refuses such a program at once.
+fn is_missing(program: &str, first: &Chunk) -> bool {
+    *first == Chunk::Stderr(format!("sh: 1: {program}: not found\n").into_bytes())
 }
 
 impl Run {

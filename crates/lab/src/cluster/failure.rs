@@ -109,6 +109,7 @@ impl Cluster {
         self.with(|state| {
             if let Some(node) = state.nodes.get_mut(name) {
                 node.health = health;
+                node.health_since = now();
             }
         });
         self.write_members();
@@ -130,6 +131,15 @@ impl Cluster {
     pub fn quorate(&self) -> bool {
         let (all, online) = self.members();
         online * 2 > all
+    }
+
+    /// Nothing that all nodes must agree on can be done without a majority of them.
+    pub(crate) fn check_quorum(&self) -> Result<(), Error> {
+        if self.quorate() {
+            Ok(())
+        } else {
+            Err(Error::Refused("cluster not ready - no quorum?".to_owned()))
+        }
     }
 
     /// Writes `.members`, which every node shows.

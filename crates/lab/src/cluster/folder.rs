@@ -1,6 +1,7 @@
 //! `/etc/pve`, which all nodes share: where the file of a guest lies is where the guest is.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -183,19 +184,19 @@ fn storage_cfg(topology: &Topology) -> String {
 }
 
 fn corosync_conf(topology: &Topology) -> String {
-    let nodes: String = topology
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(index, node)| {
-            let address = node.spec.address.map_or_else(String::new, |address| address.to_string());
-            format!(
-                "  node {{\n    name: {}\n    nodeid: {}\n    quorum_votes: 1\n    ring0_addr: {address}\n  }}\n",
-                node.name,
-                index + 1
-            )
-        })
-        .collect();
+    let mut nodes = String::new();
+    for (index, node) in topology.nodes.iter().enumerate() {
+        let address = node
+            .spec
+            .address
+            .map_or_else(String::new, |address| address.to_string());
+        let _ = write!(
+            nodes,
+            "  node {{\n    name: {}\n    nodeid: {}\n    quorum_votes: 1\n    ring0_addr: {address}\n  }}\n",
+            node.name,
+            index + 1
+        );
+    }
     format!(
         "logging {{\n  debug: off\n  to_syslog: yes\n}}\n\nnodelist {{\n{nodes}}}\n\nquorum {{\n  provider: \
          corosync_votequorum\n}}\n\ntotem {{\n  cluster_name: {}\n  config_version: {}\n  ip_version: ipv4-6\n  \

@@ -25,6 +25,7 @@ impl Cluster {
     /// Moves a guest, as a task.
     pub fn migrate(&self, vmid: u32, migration: Migration, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         if self.health(&migration.target).is_none() {
             return Err(Error::NoNode(migration.target));
         }
@@ -155,6 +156,7 @@ impl Cluster {
     /// Destroys a guest and its disk, as a task. It is killed first if `force` says so.
     pub fn destroy(&self, vmid: u32, force: bool, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         let what = word(located.kind);
         if located.config.now.get("protection") == Some("1") {
             return Err(Error::Refused(format!(

@@ -201,7 +201,7 @@ impl Cluster {
     }
 
     /// Does something with the state. No task can hold it for longer than that.
-    pub(crate) fn with<T>(&self, what: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, what: impl FnOnce(&mut State) -> T) -> T {
         what(&mut self.inner.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -271,6 +271,7 @@ fn node_state(node: Node, pve: PathBuf, socket: PathBuf) -> (String, NodeState) 
         spec,
         machine: None,
         health: Health::Online,
+        health_since: 0,
         booted_at: now() - numbers::age(&node.name),
     };
     (node.name, state)
@@ -278,8 +279,8 @@ fn node_state(node: Node, pve: PathBuf, socket: PathBuf) -> (String, NodeState) 
 
 fn guest_state(guest: Guest) -> GuestState {
     GuestState {
-        kind: guest.kind,
         machine: None,
+        disk_used: 0,
         generation: 0,
         paused: false,
         history: vec![(now() - numbers::age(&guest.name), guest.running)],

@@ -68,6 +68,9 @@ impl Cluster {
             return Err(Error::Refused("not implemented for containers".to_owned()));
         };
         self.check_state(vmid, kind, power)?;
+        if power == Power::Start {
+            self.check_quorum()?;
+        }
         let cluster = self.clone();
         let upid = self.begin(
             &located.node,

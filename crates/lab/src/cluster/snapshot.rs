@@ -10,6 +10,7 @@ impl Cluster {
     /// Makes a snapshot of a guest, as a task.
     pub fn snapshot(&self, vmid: u32, name: &str, description: &str, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         if snapshot_of(&located, name).is_some() {
             return Err(Error::Refused(format!("snapshot name '{name}' already used")));
         }
@@ -39,6 +40,7 @@ impl Cluster {
     /// Takes the configuration of a guest back to a snapshot, as a task.
     pub fn rollback(&self, vmid: u32, name: &str, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         let missing = format!("snapshot '{name}' does not exist");
         snapshot_of(&located, name).ok_or_else(|| Error::Refused(missing.clone()))?;
         let kind = pick(located.kind, TaskKind::VzRollback, TaskKind::QmRollback);
@@ -67,6 +69,7 @@ impl Cluster {
     /// Deletes a snapshot of a guest, as a task.
     pub fn delete_snapshot(&self, vmid: u32, name: &str, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         snapshot_of(&located, name)
             .ok_or_else(|| Error::Refused(format!("snapshot '{name}' does not exist")))?;
         let kind = pick(located.kind, TaskKind::VzDelSnapshot, TaskKind::QmDelSnapshot);
@@ -99,6 +102,7 @@ impl Cluster {
     /// Backs a guest up into a storage, as a task.
     pub async fn back_up(&self, vmid: u32, storage: &str, user: &str) -> Result<Upid, Error> {
         let located = self.reachable(vmid)?;
+        self.check_quorum()?;
         let known = self
             .inner
             .storages

@@ -39,14 +39,17 @@ pub(super) struct NodeState {
     pub(super) spec: Spec,
     pub(super) machine: Option<Machine>,
     pub(super) health: Health,
+    /// Since when, in seconds of the epoch.
+    pub(super) health_since: i64,
     pub(super) booted_at: i64,
 }
 
 #[derive(Debug)]
 pub(super) struct GuestState {
-    pub(super) kind: GuestKind,
     pub(super) spec: Spec,
     pub(super) machine: Option<Machine>,
+    /// How full its disk was when it was last looked at.
+    pub(super) disk_used: u64,
     /// Counts the starts, so that the end of an old machine is not taken for the end of the new one.
     pub(super) generation: u64,
     pub(super) paused: bool,

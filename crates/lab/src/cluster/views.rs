@@ -18,6 +18,8 @@ pub struct NodeView {
     pub name: String,
     /// How it is.
     pub health: Health,
+    /// Since when, in seconds of the epoch.
+    pub health_since: i64,
     /// Its address.
     pub address: Option<std::net::Ipv4Addr>,
     /// How many processors it has.
@@ -69,7 +71,7 @@ pub struct GuestView {
     pub memory_used: u64,
     /// The size of its root disk.
     pub disk_bytes: u64,
-    /// How much of it is used, as its own file system says.
+    /// How much of it is used, as its own file system says, or said when it last ran.
     pub disk_used: u64,
     /// Bytes received since it was started.
     pub net_in: u64,
@@ -105,6 +107,7 @@ struct Part {
     started_at: Option<i64>,
     machine: Option<Machine>,
     disk_bytes: u64,
+    disk_used: u64,
     address: Option<std::net::Ipv4Addr>,
 }
 
@@ -136,12 +139,21 @@ impl Cluster {
                         started_at: guest.started_at(),
                         machine: guest.machine.clone(),
                         disk_bytes: guest.spec.disk_bytes,
+                        disk_used: guest.disk_used,
                         address: guest.spec.address,
                     })
                 })
                 .collect()
         });
-        join_all(parts.into_iter().map(Part::view)).await
+        let views = join_all(parts.into_iter().map(Part::view)).await;
+        self.with(|state| {
+            for view in &views {
+                if let Some(guest) = state.guests.get_mut(&view.vmid) {
+                    guest.disk_used = view.disk_used;
+                }
+            }
+        });
+        views
     }
 
     /// A guest.
@@ -159,6 +171,7 @@ impl Cluster {
                 let view = NodeView {
                     name: name.clone(),
                     health: node.health,
+                    health_since: node.health_since,
                     address: node.spec.address,
                     cpus: node.cpus,
                     cpu: if up { load.cpu } else { 0.0 },
@@ -298,7 +311,7 @@ impl Part {
                 0
             },
             disk_bytes: usage.as_ref().map_or(self.disk_bytes, |usage| usage.total),
-            disk_used: usage.map_or(0, |usage| usage.used),
+            disk_used: usage.map_or(self.disk_used, |usage| usage.used),
             net_in: numbers::total(steady.net_in, uptime),
             net_out: numbers::total(steady.net_out, uptime),
             disk_read: numbers::total(steady.disk_read, uptime),

@@ -92,10 +92,10 @@ impl Refusal {
             Self::Forbidden { .. } => StatusCode::FORBIDDEN,
             Self::Parameters(_) | Self::Unreadable => StatusCode::BAD_REQUEST,
             Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::NotImplemented { .. } => StatusCode::NOT_IMPLEMENTED,
+            // So the real one says that it is too much.
+            Self::NotImplemented { .. } | Self::TooLarge => StatusCode::NOT_IMPLEMENTED,
             Self::NoRoute => StatusCode::from_u16(NO_ROUTE).unwrap_or(StatusCode::BAD_GATEWAY),
             Self::NoFile(_) => StatusCode::NOT_FOUND,
-            Self::TooLarge => StatusCode::NOT_IMPLEMENTED,
         }
     }
 

@@ -24,11 +24,11 @@ pub(super) const fn status_word(status: GuestStatus) -> &'static str {
     }
 }
 
-/// The disk of a virtual machine cannot be looked into from outside.
+/// The disk of a virtual machine cannot be looked into from outside, nor that of a container that does not run.
 pub(super) const fn disk_used(guest: &GuestView) -> u64 {
-    match guest.kind {
-        GuestKind::Lxc => guest.disk_used,
-        GuestKind::Vm => 0,
+    match (guest.kind, guest.status) {
+        (GuestKind::Lxc, GuestStatus::Running) => guest.disk_used,
+        (GuestKind::Lxc | GuestKind::Vm, _) => 0,
     }
 }
 
@@ -164,7 +164,7 @@ pub(super) async fn next_id(ask: Ask<'_>) -> Result<Value, Refusal> {
             Ok(json!(wanted.to_string()))
         };
     }
-    let free = (100..).find(|vmid| !used.contains(vmid));
+    let free = (100..1_000_000_000).find(|vmid| !used.contains(vmid));
     Ok(json!(free.map(|vmid| vmid.to_string())))
 }
 

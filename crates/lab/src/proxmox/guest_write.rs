@@ -64,6 +64,7 @@ pub(super) fn destroy(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refusal
 
 /// Sets and deletes keys of the configuration, if nobody else did meanwhile.
 pub(super) fn configure(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refusal> {
+    ask.cluster.check_quorum()?;
     let mut config = ask.cluster.locate(target.vmid)?.config;
     if ask
         .params

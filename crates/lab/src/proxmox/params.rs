@@ -95,9 +95,8 @@ impl Params {
     /// Yes or no, as Proxmox reads it.
     pub(super) fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name) {
-            None => Ok(false),
             Some("1" | "on" | "yes" | "true") => Ok(true),
-            Some("0" | "off" | "no" | "false") => Ok(false),
+            None | Some("0" | "off" | "no" | "false") => Ok(false),
             Some(other) => Err(Refusal::parameter(
                 name,
                 format!("type check ('boolean') failed - got '{other}'"),

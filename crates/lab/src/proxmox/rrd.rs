@@ -74,8 +74,7 @@ pub(super) async fn node(ask: Ask<'_>, name: &str) -> Result<Value, Refusal> {
         .ok_or(Refusal::NoRoute)?;
     Ok(times(step)
         .map(|at| {
-            // A disk that is dying now was well before.
-            let health = if now() - at < 120 {
+            let health = if at + step >= node.health_since {
                 node.health
             } else {
                 Health::Online

@@ -62,7 +62,7 @@ pub async fn serve(cluster: Cluster, node: &str, access: &Access, port: u16) -> 
         keys: vec![key],
         auth_rejection_time: Duration::from_millis(200),
         auth_rejection_time_initial: Some(Duration::ZERO),
-        inactivity_timeout: Some(Duration::from_secs(3600)),
+        inactivity_timeout: Some(Duration::from_hours(1)),
         nodelay: true,
         ..Config::default()
     });

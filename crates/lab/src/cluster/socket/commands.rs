@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Caller;
+use super::print::{people, perl_json, status_word};
 use super::words::Words;
-use crate::cluster::{
-    Cluster, Error, GuestStatus, GuestView, Located, Migration, Place, Power, Upid, folder_of, numbers,
-};
+use crate::cluster::{Cluster, Error, GuestView, Located, Migration, Place, Power, Upid, folder_of, numbers};
 use crate::machine::{Exec, Machine};
 use crate::proxmox::exec_status;
 use crate::topology::GuestKind;
@@ -358,50 +357,4 @@ impl Job<'_> {
 fn parse(words: &[&str], plain: usize) -> Words {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     Words::parse(&words, plain)
-}
-
-const fn status_word(status: GuestStatus) -> &'static str {
-    match status {
-        GuestStatus::Running => "running",
-        GuestStatus::Paused => "paused",
-        GuestStatus::Stopped => "stopped",
-        GuestStatus::Unknown => "unknown",
-    }
-}
-
-/// A size for people.
-fn people(bytes: u64) -> String {
-    match bytes {
-        bytes if bytes >= 1 << 30 => format!("{:.1}G", numbers::ratio(bytes, 1 << 30)),
-        bytes if bytes >= 1 << 20 => format!("{:.1}M", numbers::ratio(bytes, 1 << 20)),
-        bytes => format!("{:.1}K", numbers::ratio(bytes, 1 << 10)),
-    }
-}
-
-/// An object as Perl prints it: sorted, three spaces, a space before the colon.
-fn perl_json(value: &Value) -> String {
-    let Value::Object(fields) = value else {
-        return format!("{value}\n");
-    };
-    let mut fields: Vec<_> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| key.as_str());
-    let lines: Vec<String> = fields
-        .into_iter()
-        .map(|(key, value)| format!("   \"{key}\" : {value}"))
-        .collect();
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_looks_as_perl_prints_it() {
-        let value = json!({ "out-data": "a\n\"b\"", "exitcode": 0, "exited": 1 });
-        assert_eq!(
-            perl_json(&value),
-            "{\n   \"exitcode\" : 0,\n   \"exited\" : 1,\n   \"out-data\" : \"a\\n\\\"b\\\"\"\n}\n"
-        );
-    }
 }

@@ -1,6 +1,7 @@
 //! What `pct` and `qm` in a node talk to.
 
 mod commands;
+mod print;
 mod words;
 
 use std::path::Path;

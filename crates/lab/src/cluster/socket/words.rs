@@ -25,12 +25,11 @@ impl Words {
                 .or_else(|| word.strip_prefix('-').filter(|name| name.len() > 1));
             match option {
                 Some(option) => {
-                    let (name, value) = match option.split_once('=') {
-                        Some((name, value)) => (name, value.to_owned()),
-                        None => {
-                            let value = words.next_if(|next| !next.starts_with('-'));
-                            (option, value.cloned().unwrap_or_else(|| "1".to_owned()))
-                        }
+                    let (name, value) = if let Some((name, value)) = option.split_once('=') {
+                        (name, value.to_owned())
+                    } else {
+                        let value = words.next_if(|next| !next.starts_with('-'));
+                        (option, value.cloned().unwrap_or_else(|| "1".to_owned()))
                     };
                     parsed.options.insert(name.to_owned(), value);
                 }
@@ -57,7 +56,14 @@ mod tests {
 
     #[test]
     fn words_are_taken_apart() {
-        let cases: [(&str, usize, &[&str], &[(&str, &str)], &[&str]); 6] = [
+        type Case<'a> = (
+            &'a str,
+            usize,
+            &'a [&'a str],
+            &'a [(&'a str, &'a str)],
+            &'a [&'a str],
+        );
+        let cases: [Case<'_>; 6] = [
             ("141", 1, &["141"], &[], &[]),
             ("141 -- ls -l", 1, &["141"], &[], &["ls", "-l"]),
             ("141 ls -l", 1, &["141"], &[], &["ls", "-l"]),
