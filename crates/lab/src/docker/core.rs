@@ -50,10 +50,16 @@ impl State {
     /// Finds a container by id, name or the beginning of its id.
     pub(super) fn find(&self, text: &str) -> Option<&Container> {
         let name = text.trim_start_matches('/');
-        self.containers.get(text).or_else(|| self.containers.values().find(|one| one.name == name)).or_else(|| {
-            let mut begins = self.containers.values().filter(|one| !text.is_empty() && one.id.starts_with(text));
-            begins.next().filter(|_| begins.next().is_none())
-        })
+        self.containers
+            .get(text)
+            .or_else(|| self.containers.values().find(|one| one.name == name))
+            .or_else(|| {
+                let mut begins = self
+                    .containers
+                    .values()
+                    .filter(|one| !text.is_empty() && one.id.starts_with(text));
+                begins.next().filter(|_| begins.next().is_none())
+            })
     }
 }
 
@@ -80,24 +86,52 @@ impl Core {
         let folder = tempfile::Builder::new()
             .prefix("lab-docker-")
             .tempdir()
-            .map_err(|cause| Error::Io { what: "a folder for the socket".to_owned(), cause })?;
-        let templates = host.containers.iter().map(|one| (one.name.clone(), one.machine.clone())).collect();
+            .map_err(|cause| Error::Io {
+                what: "a folder for the socket".to_owned(),
+                cause,
+            })?;
+        let templates = host
+            .containers
+            .iter()
+            .map(|one| (one.name.clone(), one.machine.clone()))
+            .collect();
         let core = Arc::new(Self {
             name: host.name,
             machines,
             events: Events::default(),
             began: Timestamp::now(),
             alive,
-            state: Mutex::new(State { up: true, ..State::default() }),
+            state: Mutex::new(State {
+                up: true,
+                ..State::default()
+            }),
             registry: host.registry.images.into_iter().map(with_id).collect(),
             templates,
             folder,
         });
         core.state().images = host.images.into_iter().map(with_id).collect();
         for container in host.containers {
-            let ContainerSpec { name, image, machine: _, env, ports, restart, labels, volumes, health } = container;
-            let settings =
-                Settings { argv: Vec::new(), env, labels, ports, volumes, restart, health, tty: false };
+            let ContainerSpec {
+                name,
+                image,
+                machine: _,
+                env,
+                ports,
+                restart,
+                labels,
+                volumes,
+                health,
+            } = container;
+            let settings = Settings {
+                argv: Vec::new(),
+                env,
+                labels,
+                ports,
+                volumes,
+                restart,
+                health,
+                tty: false,
+            };
             core.create(Some(&name), &image, settings)?;
         }
         Ok(core)
@@ -118,11 +152,16 @@ impl Core {
     }
 
     pub(super) fn running_machine(&self, name: &str) -> Option<Machine> {
-        self.state().find(name).and_then(|container| container.machine.clone())
+        self.state()
+            .find(name)
+            .and_then(|container| container.machine.clone())
     }
 
     pub(super) fn find(&self, text: &str) -> Result<Container, Error> {
-        self.state().find(text).cloned().ok_or_else(|| Error::NoContainer(text.to_owned()))
+        self.state()
+            .find(text)
+            .cloned()
+            .ok_or_else(|| Error::NoContainer(text.to_owned()))
     }
 
     /// Changes a container, if it is still there.
@@ -138,8 +177,15 @@ impl Core {
     }
 
     /// Makes a container from an image that the host has. What the settings leave open, the image gives.
-    pub(super) fn create(&self, name: Option<&str>, image: &str, mut settings: Settings) -> Result<Container, Error> {
-        let found = find(&self.state().images, image).cloned().ok_or_else(|| Error::NoImage(named(image)))?;
+    pub(super) fn create(
+        &self,
+        name: Option<&str>,
+        image: &str,
+        mut settings: Settings,
+    ) -> Result<Container, Error> {
+        let found = find(&self.state().images, image)
+            .cloned()
+            .ok_or_else(|| Error::NoImage(named(image)))?;
         let id = self.make_id(name.unwrap_or_default());
         let name = match name {
             Some(name) => name.trim_start_matches('/').to_owned(),
@@ -157,7 +203,9 @@ impl Core {
         let container = Container::new(id, name, (image.to_owned(), found.id), (asked, settings), spec);
         let mut state = self.state();
         if state.containers.len() >= MOST_CONTAINERS {
-            return Err(Error::Invalid(format!("this host has {MOST_CONTAINERS} containers already")));
+            return Err(Error::Invalid(format!(
+                "this host has {MOST_CONTAINERS} containers already"
+            )));
         }
         if let Some(other) = state.containers.values().find(|one| one.name == container.name) {
             return Err(Error::Conflict(format!(
@@ -175,7 +223,11 @@ impl Core {
         let template = self.templates.get(name);
         let mut spec = template.cloned().unwrap_or_default();
         // A disk is kept under its machine's name, and a new container has a new disk.
-        let base = if spec.name.is_empty() { format!("{}-{name}", self.name) } else { spec.name.clone() };
+        let base = if spec.name.is_empty() {
+            format!("{}-{name}", self.name)
+        } else {
+            spec.name.clone()
+        };
         // Paths of sockets are short, and a machine's name is in some of them.
         let base: String = base.chars().take(40).collect();
         spec.name = format!("{base}-{}", id.get(..6).unwrap_or_default());
@@ -183,7 +235,8 @@ impl Core {
             spec.disk_bytes = 64 << 20;
         }
         // An image's own files win over those of the template with the same path: that is what another image changes.
-        spec.files.retain(|file| !image.files.iter().any(|own| own.path == file.path));
+        spec.files
+            .retain(|file| !image.files.iter().any(|own| own.path == file.path));
         spec.files.extend(image.files.iter().cloned());
         spec.env.extend(settings.env.clone());
         spec.runs = Runs::Program(settings.argv.clone());
@@ -197,7 +250,10 @@ impl Core {
         let mut state = self.state();
         let have = state.images.iter().find(|one| reference.names(one)).cloned();
         match (found, have) {
-            (None, None) => Err(Error::NoImage(format!("{}:{}", reference.repository, reference.tag))),
+            (None, None) => Err(Error::NoImage(format!(
+                "{}:{}",
+                reference.repository, reference.tag
+            ))),
             (None, Some(have)) => Ok((have, true)),
             (Some(found), Some(have)) if found.id == have.id => Ok((have, true)),
             (Some(found), _) => {
@@ -235,7 +291,13 @@ impl Core {
         attributes: BTreeMap<String, String>,
     ) {
         let (action, id) = (action.to_owned(), id.to_owned());
-        self.events.tell(Event { kind, action, id, attributes, at: Timestamp::now() });
+        self.events.tell(Event {
+            kind,
+            action,
+            id,
+            attributes,
+            at: Timestamp::now(),
+        });
     }
 }
 
@@ -246,7 +308,10 @@ fn named(image: &str) -> String {
 
 pub(super) fn check_name(name: &str) -> Result<(), Error> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    let begins_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let begins_well = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric());
     if begins_well && name.len() >= 2 && name.len() <= MOST_NAME && name.bytes().all(fine) {
         return Ok(());
     }

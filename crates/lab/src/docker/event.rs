@@ -48,7 +48,10 @@ pub(super) struct Events {
 
 impl Default for Events {
     fn default() -> Self {
-        Self { past: Mutex::default(), news: broadcast::channel(256).0 }
+        Self {
+            past: Mutex::default(),
+            news: broadcast::channel(256).0,
+        }
     }
 }
 

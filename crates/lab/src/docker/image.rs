@@ -19,10 +19,14 @@ impl Reference {
         let text = text.strip_prefix("library/").unwrap_or(text);
         match text.rsplit_once(':') {
             // A colon before a slash belongs to the port of a registry.
-            Some((repository, tag)) if !tag.contains('/') && !tag.is_empty() => {
-                Self { repository: repository.to_owned(), tag: tag.to_owned() }
-            }
-            _ => Self { repository: text.trim_end_matches(':').to_owned(), tag: "latest".to_owned() },
+            Some((repository, tag)) if !tag.contains('/') && !tag.is_empty() => Self {
+                repository: repository.to_owned(),
+                tag: tag.to_owned(),
+            },
+            _ => Self {
+                repository: text.trim_end_matches(':').to_owned(),
+                tag: "latest".to_owned(),
+            },
         }
     }
 
@@ -37,7 +41,9 @@ pub(super) fn find<'a>(images: &'a [ImageSpec], text: &str) -> Option<&'a ImageS
     images.iter().find(|image| reference.names(image)).or_else(|| {
         let digits = text.strip_prefix("sha256:").unwrap_or(text);
         let hexadecimal = digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        images.iter().find(|image| hexadecimal && image.id.trim_start_matches("sha256:").starts_with(digits))
+        images
+            .iter()
+            .find(|image| hexadecimal && image.id.trim_start_matches("sha256:").starts_with(digits))
     })
 }
 
@@ -62,11 +68,13 @@ pub(super) fn digest(parts: &[&[u8]]) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hash.finalize()
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            use std::fmt::Write as _;
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 #[cfg(test)]
@@ -84,7 +92,10 @@ mod tests {
             ("", "", "latest"),
             (":", "", "latest"),
         ] {
-            let expected = Reference { repository: repository.to_owned(), tag: tag.to_owned() };
+            let expected = Reference {
+                repository: repository.to_owned(),
+                tag: tag.to_owned(),
+            };
             assert_eq!(Reference::parse(text), expected, "{text}");
         }
     }

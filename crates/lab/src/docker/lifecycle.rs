@@ -66,7 +66,10 @@ impl Core {
 
     pub(super) async fn kill(&self, name: &str, signal: &str) -> Result<(), Error> {
         let container = self.find(name)?;
-        let Some(machine) = container.machine.clone().filter(|_| container.state == ContainerState::Running)
+        let Some(machine) = container
+            .machine
+            .clone()
+            .filter(|_| container.state == ContainerState::Running)
         else {
             return Err(Error::Conflict(format!(
                 "cannot kill container: {name}: container {} is not running",
@@ -84,7 +87,13 @@ impl Core {
             }
             other if !other.is_empty() && other.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 let argv = ["kill", "-s", other, "1"].map(str::to_owned).to_vec();
-                machine.exec(Exec { argv, timeout: Some(GRACE), ..Exec::default() }).await?;
+                machine
+                    .exec(Exec {
+                        argv,
+                        timeout: Some(GRACE),
+                        ..Exec::default()
+                    })
+                    .await?;
             }
             _ => return Err(Error::Invalid(format!("Invalid signal: {signal}"))),
         }
@@ -187,9 +196,17 @@ impl Core {
         let ids: Vec<String> = {
             let mut state = self.state();
             state.up = true;
-            let comes_back =
-                |one: &&Container| one.settings.restart.starts_with_host(one.was_running, one.stopped);
-            state.containers.values().filter(comes_back).map(|one| one.id.clone()).collect()
+            let comes_back = |one: &&Container| {
+                one.settings
+                    .restart
+                    .starts_with_host(one.was_running, one.stopped)
+            };
+            state
+                .containers
+                .values()
+                .filter(comes_back)
+                .map(|one| one.id.clone())
+                .collect()
         };
         join_all(ids.iter().map(|id| self.start(id))).await;
     }

@@ -44,7 +44,10 @@ pub(super) struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { kept: Mutex::default(), grown: watch::Sender::new(0) }
+        Self {
+            kept: Mutex::default(),
+            grown: watch::Sender::new(0),
+        }
     }
 }
 
@@ -53,7 +56,10 @@ impl Log {
     pub(super) fn push(&self, stream: Stream, printed: &[u8]) {
         let at = Timestamp::now();
         let mut kept = lock(&self.kept);
-        for part in printed.split_inclusive(|byte| *byte == b'\n').flat_map(|line| line.chunks(LONGEST_LINE)) {
+        for part in printed
+            .split_inclusive(|byte| *byte == b'\n')
+            .flat_map(|line| line.chunks(LONGEST_LINE))
+        {
             let mut text = part.to_vec();
             if text.last() != Some(&b'\n') {
                 text.push(b'\n');

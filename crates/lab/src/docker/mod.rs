@@ -118,8 +118,15 @@ impl Engine {
         let core = Core::new(machines, host, alive.clone())?;
         let door = Door::open(Some(core.socket_path()), alive)
             .await
-            .map_err(|cause| Error::Io { what: "listening".to_owned(), cause })?;
-        let engine = Self { core, door: Arc::new(door), _alive: guard };
+            .map_err(|cause| Error::Io {
+                what: "listening".to_owned(),
+                cause,
+            })?;
+        let engine = Self {
+            core,
+            door: Arc::new(door),
+            _alive: guard,
+        };
         engine.door.admit(&api::router(&engine.core));
         engine.core.start_all().await;
         Ok(engine)

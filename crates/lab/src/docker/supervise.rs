@@ -63,7 +63,11 @@ impl Core {
         self.tell(&container, "start");
         let (core, id) = (Arc::clone(self), id.to_owned());
         let alive = self.alive.clone();
-        tokio::spawn(async move { alive.run_until_cancelled(core.look_after(&id, run, machine)).await });
+        tokio::spawn(async move {
+            alive
+                .run_until_cancelled(core.look_after(&id, run, machine))
+                .await
+        });
         Ok(())
     }
 
@@ -82,7 +86,9 @@ impl Core {
         if tokio::time::timeout(LAST_WORDS, &mut pump).await.is_err() {
             pump.abort();
         }
-        let Some((container, wait)) = self.ended(id, run, code) else { return };
+        let Some((container, wait)) = self.ended(id, run, code) else {
+            return;
+        };
         self.tell(&container, "die");
         let Some(wait) = wait else { return };
         tokio::time::sleep(wait).await;
@@ -107,7 +113,9 @@ impl Core {
                 return None;
             }
             let now = Timestamp::now();
-            let ran = one.started.and_then(|began| Duration::try_from(now.duration_since(began)).ok());
+            let ran = one
+                .started
+                .and_then(|began| Duration::try_from(now.duration_since(began)).ok());
             one.machine = None;
             one.finished = Some(now);
             one.exit_code = code;
@@ -119,7 +127,11 @@ impl Core {
                 }
                 _ => FIRST_BACKOFF,
             };
-            one.set(if again { ContainerState::Restarting } else { ContainerState::Exited });
+            one.set(if again {
+                ContainerState::Restarting
+            } else {
+                ContainerState::Exited
+            });
             Some((one.clone(), again.then_some(one.backoff)))
         })
         .flatten()
@@ -128,7 +140,11 @@ impl Core {
     async fn check_health(&self, id: &str, run: u64, machine: &Machine, spec: &HealthSpec) {
         loop {
             tokio::time::sleep(spec.interval.max(Duration::from_millis(100))).await;
-            let exec = Exec { argv: spec.test.clone(), timeout: Some(spec.timeout), ..Exec::default() };
+            let exec = Exec {
+                argv: spec.test.clone(),
+                timeout: Some(spec.timeout),
+                ..Exec::default()
+            };
             let passed = machine.exec(exec).await.is_ok_and(|finished| finished.code == 0);
             let news = self.change(id, |one| {
                 if one.run != run {

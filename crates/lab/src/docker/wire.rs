@@ -130,12 +130,16 @@ impl Call {
 
     /// The first value of a parameter.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        self.query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+        self.query
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
     }
 
     /// Whether a parameter is set to something that means yes.
     pub(crate) fn flag(&self, key: &str) -> bool {
-        self.get(key).is_some_and(|value| matches!(value, "1" | "true" | "True" | "yes"))
+        self.get(key)
+            .is_some_and(|value| matches!(value, "1" | "true" | "True" | "yes"))
     }
 
     /// The body as JSON.
@@ -155,19 +159,32 @@ impl Call {
                 .collect();
         }
         let text = String::from_utf8_lossy(&self.body);
-        let mut fields = format!("/?{text}").parse::<Uri>().map(|uri| pairs(&uri)).unwrap_or_default();
+        let mut fields = format!("/?{text}")
+            .parse::<Uri>()
+            .map(|uri| pairs(&uri))
+            .unwrap_or_default();
         fields.extend(self.query.iter().cloned());
         fields
     }
 }
 
 fn segments(uri: &Uri) -> Vec<String> {
-    let decode = |part: &str| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned();
-    uri.path().split('/').filter(|part| !part.is_empty()).map(decode).collect()
+    let decode = |part: &str| {
+        percent_encoding::percent_decode_str(part)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    uri.path()
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .map(decode)
+        .collect()
 }
 
 fn pairs(uri: &Uri) -> Vec<(String, String)> {
-    Query::<Vec<(String, String)>>::try_from_uri(uri).map(|query| query.0).unwrap_or_default()
+    Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map(|query| query.0)
+        .unwrap_or_default()
 }
 
 /// A JSON answer.
@@ -179,7 +196,9 @@ pub(crate) fn json(status: StatusCode, value: &Value) -> Response {
 pub(crate) fn typed(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
     response
 }
 
@@ -188,4 +207,14 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
+}
+
+/// A number that these bytes, and hardly any others, have.
+pub(crate) fn digest_number(bytes: &[u8]) -> u64 {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(bytes);
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -24,7 +24,10 @@ use crate::machine::Exec;
 
 pub(super) fn list(core: &Arc<Core>, call: &Call) -> Answer {
     let filters = filters(call)?;
-    let limit = call.get("limit").and_then(|text| text.parse::<usize>().ok()).filter(|limit| *limit > 0);
+    let limit = call
+        .get("limit")
+        .and_then(|text| text.parse::<usize>().ok())
+        .filter(|limit| *limit > 0);
     let all = call.flag("all") || limit.is_some() || filters.iter().any(|(name, _)| name == "status");
     let state = core.state();
     let mut found: Vec<&Container> = Vec::new();
@@ -50,16 +53,24 @@ fn matches(
     name: &str,
     values: &[String],
 ) -> Result<bool, Fault> {
-    let health = container.health.map_or("none", crate::docker::container::Health::as_str);
+    let health = container
+        .health
+        .map_or("none", crate::docker::container::Health::as_str);
     let is = |value: &String| match name {
         "status" => container.state.as_str() == value,
-        "name" => container.name.contains(value.trim_start_matches('/').trim_matches(['^', '$'])),
+        "name" => container
+            .name
+            .contains(value.trim_start_matches('/').trim_matches(['^', '$'])),
         "id" => container.id.starts_with(value.as_str()),
         "label" => labelled(&container.settings.labels, value),
         "health" => health == value,
         "exited" => container.state == ContainerState::Exited && container.exit_code.to_string() == *value,
         "ancestor" => find(images, value).is_some_and(|image| image.id == container.image_id),
-        "volume" => container.settings.volumes.iter().any(|(source, at)| source == value || at == value),
+        "volume" => container
+            .settings
+            .volumes
+            .iter()
+            .any(|(source, at)| source == value || at == value),
         "network" => value == "bridge",
         _ => false,
     };
@@ -92,10 +103,16 @@ fn summary(container: &Container) -> Value {
 
 fn ports(container: &Container) -> Value {
     let running = container.state == ContainerState::Running;
-    let list = container.settings.ports.iter().map(|port| match port.host.filter(|_| running) {
-        Some(host) => json!({ "IP": "0.0.0.0", "PrivatePort": port.container, "PublicPort": host, "Type": "tcp" }),
-        None => json!({ "PrivatePort": port.container, "Type": "tcp" }),
-    });
+    let list = container
+        .settings
+        .ports
+        .iter()
+        .map(|port| match port.host.filter(|_| running) {
+            Some(host) => {
+                json!({ "IP": "0.0.0.0", "PrivatePort": port.container, "PublicPort": host, "Type": "tcp" })
+            }
+            None => json!({ "PrivatePort": port.container, "Type": "tcp" }),
+        });
     list.collect()
 }
 
@@ -112,8 +129,13 @@ pub(super) async fn whole(core: &Arc<Core>, method: &str, id: &str, call: &Call)
 }
 
 async fn prune(core: &Arc<Core>) -> Answer {
-    let idle: Vec<String> =
-        core.state().containers.values().filter(|one| !one.active()).map(|one| one.id.clone()).collect();
+    let idle: Vec<String> = core
+        .state()
+        .containers
+        .values()
+        .filter(|one| !one.active())
+        .map(|one| one.id.clone())
+        .collect();
     for id in &idle {
         core.remove(id, false).await?;
     }
@@ -136,7 +158,15 @@ pub(super) async fn control(core: &Arc<Core>, id: &str, what: &str, call: &Call)
         "start" => return core.start(id).await.map(changed).map_err(Fault::from),
         "stop" => return core.stop(id, grace).await.map(changed).map_err(Fault::from),
         "restart" => core.restart(id, grace).await?,
-        "kill" => core.kill(id, call.get("signal").filter(|text| !text.is_empty()).unwrap_or("KILL")).await?,
+        "kill" => {
+            core.kill(
+                id,
+                call.get("signal")
+                    .filter(|text| !text.is_empty())
+                    .unwrap_or("KILL"),
+            )
+            .await?
+        }
         "rename" => core.rename(id, call.get("name").unwrap_or_default())?,
         _ => return update(core, id, call),
     }
@@ -178,7 +208,9 @@ pub(super) fn wait(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         let _ = changed
             .wait_for(|state| matches!(state, ContainerState::Exited | ContainerState::Created))
             .await;
-        let code = core.find(&container.id).map_or(container.exit_code, |one| one.exit_code);
+        let code = core
+            .find(&container.id)
+            .map_or(container.exit_code, |one| one.exit_code);
         drop(container);
         if removed {
             // Its last sender goes away with it.
@@ -187,25 +219,46 @@ pub(super) fn wait(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         let text = json!({ "StatusCode": code, "Error": null }).to_string();
         Ok::<_, std::convert::Infallible>(Bytes::from(text + "\n"))
     });
-    Ok(wire::typed(StatusCode::OK, "application/json", Body::from_stream(body)))
+    Ok(wire::typed(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(body),
+    ))
 }
 
 pub(super) async fn top(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     let container = core.find(id)?;
-    let Some(machine) = container.machine.filter(|_| container.state == ContainerState::Running) else {
+    let Some(machine) = container
+        .machine
+        .filter(|_| container.state == ContainerState::Running)
+    else {
         let message = format!("container {} is not running", container.id);
         return Err(Fault::new(StatusCode::CONFLICT, message));
     };
-    let wanted = call.get("ps_args").filter(|text| !text.is_empty()).unwrap_or("-ef");
-    let argv = std::iter::once("ps").chain(wanted.split_whitespace()).map(str::to_owned).collect();
-    let exec = Exec { argv, env: BTreeMap::new(), timeout: Some(GRACE), ..Exec::default() };
+    let wanted = call
+        .get("ps_args")
+        .filter(|text| !text.is_empty())
+        .unwrap_or("-ef");
+    let argv = std::iter::once("ps")
+        .chain(wanted.split_whitespace())
+        .map(str::to_owned)
+        .collect();
+    let exec = Exec {
+        argv,
+        env: BTreeMap::new(),
+        timeout: Some(GRACE),
+        ..Exec::default()
+    };
     let finished = machine.exec(exec).await.map_err(crate::docker::Error::from)?;
     let text = String::from_utf8_lossy(&finished.stdout);
     let mut lines = text.lines();
     let titles: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
     if finished.code != 0 || titles.is_empty() {
         let why = String::from_utf8_lossy(&finished.stderr).trim().to_owned();
-        return Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, format!("Error running ps: {why}")));
+        return Err(Fault::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("Error running ps: {why}"),
+        ));
     }
     let rows: Vec<Vec<String>> = lines.map(|line| columns(line, titles.len())).collect();
     ok(&json!({ "Titles": titles, "Processes": rows }))
@@ -216,7 +269,9 @@ fn columns(line: &str, count: usize) -> Vec<String> {
     let mut rest = line.trim();
     let mut row = Vec::new();
     while row.len() + 1 < count {
-        let Some((first, more)) = rest.split_once(char::is_whitespace) else { break };
+        let Some((first, more)) = rest.split_once(char::is_whitespace) else {
+            break;
+        };
         row.push(first.to_owned());
         rest = more.trim_start();
     }

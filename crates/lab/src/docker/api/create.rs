@@ -78,7 +78,10 @@ pub(super) struct RestartBody {
 
 impl RestartBody {
     pub(super) fn policy(&self) -> Result<RestartPolicy, Fault> {
-        let policy: RestartPolicy = self.name.parse().map_err(|error| Fault::bad(format!("{error}")))?;
+        let policy: RestartPolicy = self
+            .name
+            .parse()
+            .map_err(|error| Fault::bad(format!("{error}")))?;
         Ok(match policy {
             RestartPolicy::OnFailure(None) if self.maximum_retry_count > 0 => {
                 RestartPolicy::OnFailure(Some(self.maximum_retry_count))
@@ -91,13 +94,18 @@ impl RestartBody {
 pub(super) fn create(core: &Arc<Core>, call: &Call) -> Answer {
     let body: Body = call.json().map_err(|error| Fault::bad(error.to_string()))?;
     if body.image.is_empty() {
-        return Err(Fault::bad("config cannot be empty in order to create a container"));
+        return Err(Fault::bad(
+            "config cannot be empty in order to create a container",
+        ));
     }
     let name = call.get("name").filter(|name| !name.is_empty());
     let image = body.image.clone();
     let settings = settings(body)?;
     let container = core.create(name, &image, settings)?;
-    Ok(wire::json(StatusCode::CREATED, &json!({ "Id": container.id, "Warnings": [] })))
+    Ok(wire::json(
+        StatusCode::CREATED,
+        &json!({ "Id": container.id, "Warnings": [] }),
+    ))
 }
 
 fn settings(body: Body) -> Result<Settings, Fault> {
@@ -106,10 +114,20 @@ fn settings(body: Body) -> Result<Settings, Fault> {
     argv.extend(body.cmd.map(Words::list).unwrap_or_default());
     let bindings = host.port_bindings.unwrap_or_default();
     let mut ports = Vec::new();
-    for key in body.exposed_ports.unwrap_or_default().keys().chain(bindings.keys()) {
+    for key in body
+        .exposed_ports
+        .unwrap_or_default()
+        .keys()
+        .chain(bindings.keys())
+    {
         let number = key.split('/').next().unwrap_or_default();
-        let container = number.parse().map_err(|_| Fault::bad(format!("invalid port: {key}")))?;
-        let bound = bindings.get(key).and_then(Option::as_ref).and_then(|list| list.first());
+        let container = number
+            .parse()
+            .map_err(|_| Fault::bad(format!("invalid port: {key}")))?;
+        let bound = bindings
+            .get(key)
+            .and_then(Option::as_ref)
+            .and_then(|list| list.first());
         let host = bound.and_then(|one| one.host_port.parse().ok());
         let port = PortSpec { container, host };
         if !ports.contains(&port) {
@@ -121,7 +139,12 @@ fn settings(body: Body) -> Result<Settings, Fault> {
         env: variables(body.env.unwrap_or_default())?,
         labels: body.labels.unwrap_or_default(),
         ports,
-        volumes: host.binds.unwrap_or_default().iter().filter_map(|bind| volume(bind)).collect(),
+        volumes: host
+            .binds
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|bind| volume(bind))
+            .collect(),
         restart: host.restart_policy.unwrap_or_default().policy()?,
         health: body.healthcheck.and_then(health),
         tty: body.tty,

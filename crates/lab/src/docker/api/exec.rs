@@ -49,7 +49,10 @@ pub(super) fn create(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     if container.state != ContainerState::Running {
         let message = match container.state {
             ContainerState::Restarting => {
-                format!("Container {} is restarting, wait until the container is running", container.id)
+                format!(
+                    "Container {} is restarting, wait until the container is running",
+                    container.id
+                )
             }
             _ => format!("container {} is not running", container.id),
         };
@@ -72,7 +75,10 @@ pub(super) fn create(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         state.execs.retain(|_, exec| exec.running);
     }
     if state.execs.len() >= MOST_EXECS {
-        return Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "too many programs run at once"));
+        return Err(Fault::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "too many programs run at once",
+        ));
     }
     state.execs.insert(exec_id.clone(), exec);
     drop(state);
@@ -133,7 +139,11 @@ pub(super) async fn start(core: &Arc<Core>, id: &str, call: Call) -> Answer {
             let bytes = chunks.recv().await?;
             Some((Ok::<_, std::convert::Infallible>(bytes), chunks))
         });
-        return Ok(wire::typed(StatusCode::OK, content_type(exec.tty), Body::from_stream(body)));
+        return Ok(wire::typed(
+            StatusCode::OK,
+            content_type(exec.tty),
+            Body::from_stream(body),
+        ));
     };
     let (core, id, tty) = (Arc::clone(core), id.to_owned(), exec.tty);
     tokio::spawn(async move {
@@ -146,8 +156,12 @@ pub(super) async fn start(core: &Arc<Core>, id: &str, call: Call) -> Answer {
 
 fn upgraded(tty: bool) -> Response {
     let mut response = wire::typed(StatusCode::SWITCHING_PROTOCOLS, content_type(tty), Body::empty());
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-    response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("tcp"));
+    response
+        .headers_mut()
+        .insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    response
+        .headers_mut()
+        .insert(header::UPGRADE, HeaderValue::from_static("tcp"));
     response
 }
 
@@ -169,7 +183,11 @@ async fn hijacked(core: &Arc<Core>, id: &str, exec: &Running, connection: TokioI
         }
         Err(fault) => {
             let mut bytes = BytesMut::new();
-            frame(Stream::Stderr, format!("{}\n", fault.message).as_bytes(), &mut bytes);
+            frame(
+                Stream::Stderr,
+                format!("{}\n", fault.message).as_bytes(),
+                &mut bytes,
+            );
             let _ = write.write_all(&bytes).await;
         }
     }
@@ -185,7 +203,10 @@ async fn run(
 ) -> Result<mpsc::Receiver<Bytes>, Fault> {
     let container = core.find(&exec.container)?;
     let machine = container.machine.ok_or_else(|| {
-        Fault::new(StatusCode::CONFLICT, format!("container {} is not running", container.id))
+        Fault::new(
+            StatusCode::CONFLICT,
+            format!("container {} is not running", container.id),
+        )
     })?;
     let mut env: BTreeMap<String, String> = container.settings.env;
     env.extend(exec.env.clone());
@@ -224,7 +245,11 @@ async fn run(
                 }
             };
             let mut bytes = BytesMut::new();
-            if tty { bytes.extend_from_slice(&text) } else { frame(stream, &text, &mut bytes) }
+            if tty {
+                bytes.extend_from_slice(&text)
+            } else {
+                frame(stream, &text, &mut bytes)
+            }
             if give.send(bytes.freeze()).await.is_err() {
                 break;
             }

@@ -27,12 +27,23 @@ pub(super) fn list(core: &Arc<Core>, call: &Call) -> Answer {
     let state = core.state();
     let fits = |image: &&ImageSpec| {
         wanted.is_empty()
-            || wanted.iter().any(|text| *text == image.repository || Reference::parse(text).names(image))
+            || wanted
+                .iter()
+                .any(|text| *text == image.repository || Reference::parse(text).names(image))
     };
-    let uses = |image: &ImageSpec| state.containers.values().filter(|one| one.image_id == image.id).count();
+    let uses = |image: &ImageSpec| {
+        state
+            .containers
+            .values()
+            .filter(|one| one.image_id == image.id)
+            .count()
+    };
     let mut images: Vec<&ImageSpec> = state.images.iter().filter(fits).collect();
     images.sort_by_key(|image| std::cmp::Reverse(image.created));
-    let list: Vec<Value> = images.into_iter().map(|image| summary(image, uses(image))).collect();
+    let list: Vec<Value> = images
+        .into_iter()
+        .map(|image| summary(image, uses(image)))
+        .collect();
     drop(state);
     ok(&Value::Array(list))
 }
@@ -52,8 +63,14 @@ pub(super) fn summary(image: &ImageSpec, containers: usize) -> Value {
 }
 
 pub(super) fn inspect(core: &Arc<Core>, name: &str) -> Answer {
-    let image = find(&core.state().images, name).cloned().ok_or_else(|| Error::NoImage(name.to_owned()))?;
-    let env: Vec<String> = image.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let image = find(&core.state().images, name)
+        .cloned()
+        .ok_or_else(|| Error::NoImage(name.to_owned()))?;
+    let env: Vec<String> = image
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     ok(&json!({
         "Id": image.id,
         "RepoTags": [image.reference()],
@@ -103,10 +120,14 @@ pub(super) fn pull(core: &Arc<Core>, call: &Call) -> Answer {
         Error::NoImage(_) => unknown(&name),
         other => other.into(),
     })?;
-    let lines = progress(&image, had).into_iter().map(|line| {
-        Ok::<_, std::convert::Infallible>(Bytes::from(format!("{line}\r\n")))
-    });
-    Ok(wire::typed(StatusCode::OK, "application/json", Body::from_stream(stream::iter(lines.collect::<Vec<_>>()))))
+    let lines = progress(&image, had)
+        .into_iter()
+        .map(|line| Ok::<_, std::convert::Infallible>(Bytes::from(format!("{line}\r\n"))));
+    Ok(wire::typed(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(stream::iter(lines.collect::<Vec<_>>())),
+    ))
 }
 
 fn progress(image: &ImageSpec, had: bool) -> Vec<Value> {
@@ -125,14 +146,20 @@ fn progress(image: &ImageSpec, had: bool) -> Vec<Value> {
         lines.extend([of("Download complete"), of("Pull complete")]);
     }
     lines.push(json!({ "status": format!("Digest: {}", image.id) }));
-    let news = if had { "Image is up to date for" } else { "Downloaded newer image for" };
+    let news = if had {
+        "Image is up to date for"
+    } else {
+        "Downloaded newer image for"
+    };
     lines.push(json!({ "status": format!("Status: {news} {}", image.reference()) }));
     lines
 }
 
 pub(super) fn remove(core: &Arc<Core>, name: &str, call: &Call) -> Answer {
     let mut state = core.state();
-    let image = find(&state.images, name).cloned().ok_or_else(|| Error::NoImage(name.to_owned()))?;
+    let image = find(&state.images, name)
+        .cloned()
+        .ok_or_else(|| Error::NoImage(name.to_owned()))?;
     let used = state.containers.values().find(|one| one.image_id == image.id);
     if let Some(container) = used
         && (container.active() || !call.flag("force"))

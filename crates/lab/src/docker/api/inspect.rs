@@ -16,9 +16,16 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 pub(super) fn container(core: &Arc<Core>, id: &str) -> Result<Value, Fault> {
     let container = core.find(id)?;
     let settings = &container.settings;
-    let env: Vec<String> = settings.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let exposed: Map<String, Value> =
-        settings.ports.iter().map(|port| (format!("{}/tcp", port.container), json!({}))).collect();
+    let env: Vec<String> = settings
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let exposed: Map<String, Value> = settings
+        .ports
+        .iter()
+        .map(|port| (format!("{}/tcp", port.container), json!({})))
+        .collect();
     Ok(json!({
         "Id": container.id,
         "Created": container.created.to_string(),
@@ -103,8 +110,7 @@ fn state(container: &Container) -> Value {
         "FinishedAt": time(container.finished),
     });
     if let Some(health) = container.health {
-        state["Health"] =
-            json!({ "Status": health.as_str(), "FailingStreak": container.failing, "Log": [] });
+        state["Health"] = json!({ "Status": health.as_str(), "FailingStreak": container.failing, "Log": [] });
     }
     state
 }
@@ -112,9 +118,10 @@ fn state(container: &Container) -> Value {
 fn bindings(container: &Container, bound: bool) -> Value {
     let mut bindings = Map::new();
     for port in &container.settings.ports {
-        let host = port.host.filter(|_| bound).map_or(Value::Null, |host| {
-            json!([{ "HostIp": "0.0.0.0", "HostPort": host.to_string() }])
-        });
+        let host = port.host.filter(|_| bound).map_or(
+            Value::Null,
+            |host| json!([{ "HostIp": "0.0.0.0", "HostPort": host.to_string() }]),
+        );
         bindings.insert(format!("{}/tcp", port.container), host);
     }
     Value::Object(bindings)

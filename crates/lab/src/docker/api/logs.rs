@@ -33,11 +33,17 @@ impl Wanted {
             Stream::Stdout => self.stdout,
             Stream::Stderr => self.stderr,
         };
-        stream && self.since.is_none_or(|since| line.at >= since) && self.until.is_none_or(|until| line.at <= until)
+        stream
+            && self.since.is_none_or(|since| line.at >= since)
+            && self.until.is_none_or(|until| line.at <= until)
     }
 
     fn write(&self, line: &Line, into: &mut BytesMut) {
-        let time = if self.times { format!("{:.9} ", line.at) } else { String::new() };
+        let time = if self.times {
+            format!("{:.9} ", line.at)
+        } else {
+            String::new()
+        };
         let mut text = time.into_bytes();
         text.extend_from_slice(&line.text);
         if self.tty {
@@ -57,16 +63,20 @@ pub(super) fn frame(stream: Stream, text: &[u8], into: &mut BytesMut) {
 }
 
 pub(super) const fn content_type(tty: bool) -> &'static str {
-    if tty { "application/vnd.docker.raw-stream" } else { "application/vnd.docker.multiplexed-stream" }
+    if tty {
+        "application/vnd.docker.raw-stream"
+    } else {
+        "application/vnd.docker.multiplexed-stream"
+    }
 }
 
 pub(super) fn logs(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     let container = core.find(id)?;
     let time = |key: &str| match call.get(key).filter(|text| !text.is_empty() && *text != "0") {
         None => Ok(None),
-        Some(text) => {
-            moment(text).map(Some).ok_or_else(|| Fault::bad(format!("invalid value for \"{key}\": {text}")))
-        }
+        Some(text) => moment(text)
+            .map(Some)
+            .ok_or_else(|| Fault::bad(format!("invalid value for \"{key}\": {text}"))),
     };
     let wanted = Wanted {
         stdout: call.flag("stdout"),
@@ -119,7 +129,10 @@ fn follow(
                 let (lines, after) = container.log.since(next);
                 next = after;
                 let mut more = BytesMut::new();
-                lines.iter().filter(|line| wanted.takes(line)).for_each(|line| wanted.write(line, &mut more));
+                lines
+                    .iter()
+                    .filter(|line| wanted.takes(line))
+                    .for_each(|line| wanted.write(line, &mut more));
                 if !more.is_empty() {
                     return Some((Ok(more.freeze()), Some((None, next))));
                 }
@@ -139,5 +152,6 @@ fn follow(
 }
 
 fn restarting(core: &Core, container: &Container) -> bool {
-    core.find(&container.id).is_ok_and(|one| one.state == ContainerState::Restarting)
+    core.find(&container.id)
+        .is_ok_and(|one| one.state == ContainerState::Restarting)
 }

@@ -35,7 +35,10 @@ struct Fault {
 
 impl Fault {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self {
+            status,
+            message: message.into(),
+        }
     }
 
     fn bad(message: impl Into<String>) -> Self {
@@ -66,9 +69,8 @@ async fn answer(State(core): State<Arc<Core>>, request: Request) -> Response {
         Ok(call) => dispatch(&core, call).await,
         Err(_) => Err(Fault::bad("the request body is too large or broke off")),
     };
-    let mut response = answer.unwrap_or_else(|fault| {
-        wire::json(fault.status, &json!({ "message": fault.message }))
-    });
+    let mut response =
+        answer.unwrap_or_else(|fault| wire::json(fault.status, &json!({ "message": fault.message })));
     let headers = response.headers_mut();
     headers.insert("Api-Version", HeaderValue::from_static(API_VERSION));
     headers.insert("Ostype", HeaderValue::from_static("linux"));
@@ -104,7 +106,13 @@ async fn dispatch(core: &Arc<Core>, mut call: Call) -> Answer {
             images::distribution(core, &name.join("/"))
         }
         ("DELETE", ["images", name @ ..]) if !name.is_empty() => images::remove(core, &name.join("/"), &call),
-        (_, ["services" | "tasks" | "nodes" | "swarm" | "secrets" | "configs", ..]) => Err(Fault::new(
+        (
+            _,
+            [
+                "services" | "tasks" | "nodes" | "swarm" | "secrets" | "configs",
+                ..,
+            ],
+        ) => Err(Fault::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "This node is not a swarm manager. Use \"docker swarm init\" or \"docker swarm join\" to connect this node to swarm and try again.",
         )),
@@ -136,12 +144,17 @@ async fn container(core: &Arc<Core>, method: &str, id: &str, what: &str, call: &
 
 /// Takes `/v1.43` off, if it is a version that is spoken.
 fn strip_version(call: &mut Call) -> Result<(), Fault> {
-    let Some((major, minor)) =
-        call.path.first().and_then(|first| first.strip_prefix('v')).and_then(|text| text.split_once('.'))
+    let Some((major, minor)) = call
+        .path
+        .first()
+        .and_then(|first| first.strip_prefix('v'))
+        .and_then(|text| text.split_once('.'))
     else {
         return Ok(());
     };
-    let (Ok(major), Ok(minor)) = (major.parse::<u32>(), minor.parse::<u32>()) else { return Ok(()) };
+    let (Ok(major), Ok(minor)) = (major.parse::<u32>(), minor.parse::<u32>()) else {
+        return Ok(());
+    };
     if (major, minor) > (1, 47) {
         return Err(Fault::bad(format!(
             "client version {major}.{minor} is too new. Maximum supported API version is {API_VERSION}"
@@ -163,14 +176,20 @@ fn ok(value: &Value) -> Answer {
 
 /// Filters as clients send them: `{"status":["running"]}`, or the older `{"status":{"running":true}}`.
 fn filters(call: &Call) -> Result<Vec<(String, Vec<String>)>, Fault> {
-    let Some(text) = call.get("filters").filter(|text| !text.is_empty()) else { return Ok(Vec::new()) };
+    let Some(text) = call.get("filters").filter(|text| !text.is_empty()) else {
+        return Ok(Vec::new());
+    };
     let invalid = || Fault::bad("invalid filter");
     let parsed: Value = serde_json::from_str(text).map_err(|_| invalid())?;
     let fields = parsed.as_object().ok_or_else(invalid)?;
     let mut filters = Vec::new();
     for (name, values) in fields {
         let values = match values {
-            Value::Array(values) => values.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Value::Array(values) => values
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             Value::Object(values) => values.keys().cloned().collect(),
             _ => return Err(invalid()),
         };

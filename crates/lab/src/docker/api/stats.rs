@@ -22,7 +22,10 @@ const SECOND: u64 = 1_000_000_000;
 
 pub(super) fn stats(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     let container = core.find(id)?;
-    let once = call.get("stream").is_some_and(|value| matches!(value, "0" | "false")) || call.flag("one-shot");
+    let once = call
+        .get("stream")
+        .is_some_and(|value| matches!(value, "0" | "false"))
+        || call.flag("one-shot");
     if once {
         return Ok(wire::json(StatusCode::OK, &sample(&container)));
     }
@@ -31,19 +34,31 @@ pub(super) fn stats(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         let (core, id) = (Arc::clone(&core), container.id.clone());
         async move {
             if !first {
-                core.alive.run_until_cancelled(tokio::time::sleep(Duration::from_secs(1))).await?;
+                core.alive
+                    .run_until_cancelled(tokio::time::sleep(Duration::from_secs(1)))
+                    .await?;
             }
             let container = core.find(&id).ok()?;
-            Some((Ok::<_, std::convert::Infallible>(Bytes::from(format!("{}\n", sample(&container)))), false))
+            Some((
+                Ok::<_, std::convert::Infallible>(Bytes::from(format!("{}\n", sample(&container)))),
+                false,
+            ))
         }
     });
-    Ok(wire::typed(StatusCode::OK, "application/json", Body::from_stream(lines)))
+    Ok(wire::typed(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(lines),
+    ))
 }
 
 fn sample(container: &Container) -> Value {
     let now = Timestamp::now();
     let running = container.state == ContainerState::Running;
-    let ran = container.started.filter(|_| running).map_or(0, |began| nanoseconds(began, now));
+    let ran = container
+        .started
+        .filter(|_| running)
+        .map_or(0, |began| nanoseconds(began, now));
     let mut stats = json!({
         "id": container.id,
         "name": format!("/{}", container.name),

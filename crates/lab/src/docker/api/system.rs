@@ -22,7 +22,10 @@ pub(super) const BRIDGE_ID: &str = "7d86d31b1478e7cca9ebed7e73aa0fdeec46c5ca2949
 pub(super) fn ping() -> Response {
     let mut response = wire::typed(StatusCode::OK, "text/plain; charset=utf-8", "OK");
     let headers = response.headers_mut();
-    headers.insert("Cache-Control", HeaderValue::from_static("no-cache, no-store, must-revalidate"));
+    headers.insert(
+        "Cache-Control",
+        HeaderValue::from_static("no-cache, no-store, must-revalidate"),
+    );
     headers.insert("Builder-Version", HeaderValue::from_static("2"));
     headers.insert("Swarm", HeaderValue::from_static("inactive"));
     response
@@ -102,12 +105,16 @@ pub(super) fn info(core: &Arc<Core>) -> Value {
 pub(super) fn events(core: &Arc<Core>, call: &Call) -> Answer {
     let time = |key: &str| match call.get(key).filter(|text| !text.is_empty()) {
         None => Ok(None),
-        Some(text) => moment(text).map(Some).ok_or_else(|| Fault::bad(format!("invalid {key}: {text}"))),
+        Some(text) => moment(text)
+            .map(Some)
+            .ok_or_else(|| Fault::bad(format!("invalid {key}: {text}"))),
     };
     let (since, until) = (time("since")?, time("until")?);
     let filters = filters(call)?;
     let (past, news) = core.events.listen();
-    let old = past.into_iter().filter(move |event| since.is_some_and(|since| event.at >= since));
+    let old = past
+        .into_iter()
+        .filter(move |event| since.is_some_and(|since| event.at >= since));
     let left = until.map(|until| std::time::Duration::try_from(until.duration_since(Timestamp::now())));
     let end = async move {
         match left {
@@ -126,13 +133,20 @@ pub(super) fn events(core: &Arc<Core>, call: &Call) -> Answer {
     });
     let alive = core.alive.clone();
     let lines = stream::iter(old)
-        .chain(new.take_until(Box::pin(end)).take_until(Box::pin(alive.cancelled_owned())))
+        .chain(
+            new.take_until(Box::pin(end))
+                .take_until(Box::pin(alive.cancelled_owned())),
+        )
         .filter(move |event| {
             let fits = until.is_none_or(|until| event.at <= until) && fits(event, &filters);
             std::future::ready(fits)
         })
         .map(|event| Ok::<_, std::convert::Infallible>(Bytes::from(format!("{}\n", event.json()))));
-    Ok(wire::typed(StatusCode::OK, "application/json", Body::from_stream(lines)))
+    Ok(wire::typed(
+        StatusCode::OK,
+        "application/json",
+        Body::from_stream(lines),
+    ))
 }
 
 fn fits(event: &Event, filters: &[(String, Vec<String>)]) -> bool {
@@ -157,7 +171,11 @@ pub(super) fn usage(core: &Arc<Core>) -> Value {
         .images
         .iter()
         .map(|image| {
-            let uses = state.containers.values().filter(|one| one.image_id == image.id).count();
+            let uses = state
+                .containers
+                .values()
+                .filter(|one| one.image_id == image.id)
+                .count();
             super::images::summary(image, uses)
         })
         .collect();
@@ -181,7 +199,10 @@ pub(super) fn usage(core: &Arc<Core>) -> Value {
 pub(super) fn volumes(core: &Arc<Core>) -> Value {
     let state = core.state();
     let named = state.containers.values().flat_map(|one| &one.settings.volumes);
-    let names: BTreeSet<&String> = named.map(|(name, _)| name).filter(|name| !name.starts_with('/')).collect();
+    let names: BTreeSet<&String> = named
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with('/'))
+        .collect();
     let volumes: Vec<Value> = names
         .into_iter()
         .map(|name| {
@@ -216,8 +237,15 @@ fn bridge(core: &Arc<Core>) -> Value {
         .values()
         .filter(|one| one.state == ContainerState::Running)
         .map(|one| {
-            let address = one.spec.address.map(|address| format!("{address}/16")).unwrap_or_default();
-            (one.id.clone(), json!({ "Name": one.name, "EndpointID": one.id, "IPv4Address": address }))
+            let address = one
+                .spec
+                .address
+                .map(|address| format!("{address}/16"))
+                .unwrap_or_default();
+            (
+                one.id.clone(),
+                json!({ "Name": one.name, "EndpointID": one.id, "IPv4Address": address }),
+            )
         })
         .collect();
     json!({
