@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::docker::container::{Container, Settings};
 use crate::docker::event::{Event, Events};
-use crate::docker::image::{Reference, digest, find, with_id};
+use crate::docker::image::{Reference, find, with_id};
 use crate::docker::spec::{ContainerSpec, HostSpec, ImageSpec};
+use crate::docker::wire::digest;
 use crate::docker::{ContainerView, Error, socket_in};
 use crate::machine::{Machine, Machines, Runs, Spec};
 

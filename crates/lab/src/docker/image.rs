@@ -1,8 +1,7 @@
 //! Images and their references.
 
-use sha2::{Digest as _, Sha256};
-
 use crate::docker::spec::ImageSpec;
+use crate::docker::wire::digest;
 
 /// What somebody calls an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,22 +58,6 @@ pub(super) fn with_id(mut image: ImageSpec) -> ImageSpec {
         image.id = format!("sha256:{}", digest(&parts));
     }
     image
-}
-
-/// The digest of these parts, in hexadecimal.
-pub(super) fn digest(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hash.finalize()
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            use std::fmt::Write as _;
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 #[cfg(test)]

@@ -218,3 +218,21 @@ pub(crate) fn digest_number(bytes: &[u8]) -> u64 {
         .take(8)
         .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
+
+/// The digest of these parts, in hexadecimal.
+pub(crate) fn digest(parts: &[&[u8]]) -> String {
+    use std::fmt::Write as _;
+
+    use sha2::{Digest as _, Sha256};
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

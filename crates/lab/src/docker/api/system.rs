@@ -258,7 +258,7 @@ fn bridge(core: &Arc<Core>) -> Value {
 
 fn plain(core: &Arc<Core>, name: &str) -> Value {
     json!({
-        "Name": name, "Id": crate::docker::image::digest(&[core.name.as_bytes(), name.as_bytes()]),
+        "Name": name, "Id": wire::digest(&[core.name.as_bytes(), name.as_bytes()]),
         "Created": core.began.to_string(), "Scope": "local", "Driver": if name == "none" { "null" } else { name },
         "EnableIPv6": false, "Internal": false, "Attachable": false, "Ingress": false,
         "IPAM": { "Driver": "default", "Options": null, "Config": [] }, "Containers": {}, "Options": {}, "Labels": {},
