@@ -1,9 +1,25 @@
 //! Machines: private roots with real processes. A node, a guest or a container is one.
 
+mod etc;
+mod folders;
+mod host;
+mod init;
+mod isolate;
+mod journal;
+mod journalctl;
+mod keeper;
+mod kept;
+mod places;
+mod script;
+mod service;
+mod systemctl;
+mod wire;
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -145,14 +161,14 @@ pub enum Stop {
 #[derive(Debug)]
 pub struct Machines {
     isolation: Isolation,
+    folder: Arc<host::Folder>,
+    _keeper: host::Keeper,
 }
 
 impl Machines {
     /// Gets ready. `program` is a binary that calls [`guest_main`] first; `folder` is where disks and sockets are.
-    pub async fn new(_program: PathBuf, _folder: PathBuf, _wish: Wish) -> Result<Self, Error> {
-        Ok(Self {
-            isolation: Isolation::Folders { why: String::new() },
-        })
+    pub async fn new(program: PathBuf, folder: PathBuf, wish: Wish) -> Result<Self, Error> {
+        Self::begin(program, folder, wish).await
     }
 
     /// How they are kept apart.
@@ -162,12 +178,12 @@ impl Machines {
 
     /// Starts a machine: with a fresh disk the first time, with its own later.
     pub async fn start(&self, spec: &Spec) -> Result<Machine, Error> {
-        Err(Error::Down(spec.name.clone()))
+        self.begin_machine(spec).await
     }
 
     /// Throws the disk of a machine that does not run away.
-    pub async fn discard(&self, _name: &str) -> Result<(), Error> {
-        Ok(())
+    pub async fn discard(&self, name: &str) -> Result<(), Error> {
+        self.throw_away(name).await
     }
 }
 
@@ -185,6 +201,7 @@ pub enum Wish {
 #[derive(Debug, Clone)]
 pub struct Machine {
     name: String,
+    inner: Arc<host::Inner>,
 }
 
 impl Machine {
@@ -193,52 +210,73 @@ impl Machine {
         &self.name
     }
 
-    /// Runs a program in it, to its end. At most 16 MB of each stream are kept.
-    pub async fn exec(&self, _exec: Exec) -> Result<Finished, Error> {
-        Err(Error::Down(self.name.clone()))
+    /// Runs a program in it, to its end. At most 16 MB of each stream are kept. A program that ran too long was killed:
+    /// its code is 137.
+    pub async fn exec(&self, exec: Exec) -> Result<Finished, Error> {
+        self.run_to_end(exec).await
     }
 
     /// Runs a program in it and passes on what it prints as it comes. Dropping the receiver kills the program.
-    pub async fn stream(&self, _exec: Exec) -> Result<mpsc::Receiver<Chunk>, Error> {
-        Err(Error::Down(self.name.clone()))
+    pub async fn stream(&self, exec: Exec) -> Result<mpsc::Receiver<Chunk>, Error> {
+        self.run(exec).await
     }
 
     /// Connects to a port in its own network, sends this, and gives back what comes, to its end or this much of it.
-    pub async fn talk(&self, _port: u16, _request: &[u8], _most: usize) -> Result<Vec<u8>, Error> {
-        Err(Error::Down(self.name.clone()))
+    pub async fn talk(&self, port: u16, request: &[u8], most: usize) -> Result<Vec<u8>, Error> {
+        self.talk_to(port, request, most).await
     }
 
     /// The content of a file in it.
-    pub async fn read(&self, _path: &str) -> Result<Vec<u8>, Error> {
-        Err(Error::Down(self.name.clone()))
+    pub async fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
+        self.read_file(path).await
     }
 
-    /// Writes a file in it.
-    pub async fn write(&self, _path: &str, _content: &[u8]) -> Result<(), Error> {
-        Err(Error::Down(self.name.clone()))
+    /// Writes a file in it, and the folders above it.
+    pub async fn write(&self, path: &str, content: &[u8]) -> Result<(), Error> {
+        self.write_file(path, content).await
     }
 
     /// How full its disks are; the root first.
     pub async fn usage(&self) -> Result<Vec<Usage>, Error> {
-        Err(Error::Down(self.name.clone()))
+        self.disk_usage().await
     }
 
-    /// The output of its one program ([`Runs::Program`]) since the machine began, line by line as it comes.
+    /// The output of its one program ([`Runs::Program`]) since the machine began, line by line as it comes. Of a long one
+    /// the beginning and the end are kept, also after the machine ended.
     pub fn output(&self) -> mpsc::Receiver<Chunk> {
-        mpsc::channel(1).1
+        self.follow_output()
     }
 
     /// Waits for its end; the exit code of its one program, where it has one.
     pub async fn ended(&self) -> Option<i32> {
-        None
+        self.wait().await
     }
 
     /// Ends it.
-    pub async fn stop(&self, _how: Stop) {}
+    pub async fn stop(&self, how: Stop) {
+        self.end(how).await;
+    }
 }
 
 /// What runs inside of machines: init, `systemctl`, `journalctl`, the lab's services, `pct` and `qm`. Nothing if this
 /// process was not started for that. Called first in `main`, before any thread begins.
 pub fn guest_main() -> Option<ExitCode> {
-    None
+    let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let called = arguments.next()?;
+    let name = called.rsplit('/').next().unwrap_or(&called);
+    let rest: Vec<String> = arguments.collect();
+    match (name, rest.as_slice()) {
+        ("systemctl", _) => Some(systemctl::main(&rest)),
+        ("journalctl", _) => Some(journalctl::main(&rest)),
+        ("lab-service", _) => Some(service::main(&rest)),
+        ("pct" | "qm", _) => Some(crate::cluster::cli::main(name, &rest)),
+        ("docker", _) => Some(crate::docker::cli::main(&rest)),
+        (_, [word, mode, rest @ ..]) if word == keeper::WORD => Some(match mode.as_str() {
+            "keeper" => keeper::main(rest),
+            "init" => init::main(),
+            "run" => folders::run(rest),
+            _ => ExitCode::from(2),
+        }),
+        _ => None,
+    }
 }
