@@ -40,7 +40,7 @@ async fn served() -> Served {
     served
 }
 
-fn success(data: Value) -> Reply {
+fn success(data: &Value) -> Reply {
     Reply {
         code: 200,
         body: json!({ "status": "success", "data": data }),
@@ -117,7 +117,7 @@ async fn answers_have_the_real_form() {
     for (path, data) in cases {
         assert_eq!(
             served.get(&format!("/api/v1/{path}")).await,
-            success(data),
+            success(&data),
             "{path}"
         );
     }
@@ -126,7 +126,7 @@ async fn answers_have_the_real_form() {
         .await;
     assert_eq!(
         posted,
-        success(json!({ "resultType": "vector", "result": [{ "metric": {}, "value": [T0, "2"] }] }))
+        success(&json!({ "resultType": "vector", "result": [{ "metric": {}, "value": [T0, "2"] }] }))
     );
     let limited = served.get("/api/v1/labels?limit=1").await;
     assert_eq!(
