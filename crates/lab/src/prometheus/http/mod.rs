@@ -15,6 +15,9 @@ use axum::routing::get;
 use super::Prometheus;
 pub(super) use params::Params;
 
+/// Clients ask for the first page to see whether the server is there, and alerts link to the graph.
+const NO_PAGES: &str = "This server has no pages, only its API under /api/v1.\n";
+
 pub(super) fn router(prometheus: Prometheus) -> Router {
     let api = Router::new()
         .route("/query", get(query::instant).post(query::instant))
@@ -38,6 +41,8 @@ pub(super) fn router(prometheus: Prometheus) -> Router {
         .route("/-/healthy", get(|| async { "Prometheus Server is Healthy.\n" }))
         .route("/-/ready", get(|| async { "Prometheus Server is Ready.\n" }))
         .route("/metrics", get(status::metrics))
+        .route("/", get(|| async { NO_PAGES }))
+        .route("/graph", get(|| async { NO_PAGES }))
         .fallback(|| async { (StatusCode::NOT_FOUND, "404 page not found\n") })
         .with_state(prometheus)
 }
