@@ -4,6 +4,11 @@ mod connection;
 mod exec;
 mod quote;
 
+#[cfg(test)]
+pub(crate) mod test_server;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -166,28 +171,4 @@ fn host_and_port(address: &str) -> Option<(String, u16)> {
         }
     };
     (!host.is_empty() && !host.contains(char::is_whitespace)).then(|| (host.to_owned(), port))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::host_and_port;
-
-    #[test]
-    fn addresses_have_a_host_and_a_port() {
-        let cases = [
-            ("delly", Some(("delly", 22))),
-            ("192.0.2.1:2222", Some(("192.0.2.1", 2222))),
-            ("[::1]:2222", Some(("::1", 2222))),
-            ("[::1]", Some(("::1", 22))),
-            ("fd00::1", Some(("fd00::1", 22))),
-            ("delly:x", None),
-            ("", None),
-            (":22", None),
-            ("a b", None),
-        ];
-        for (text, expected) in cases {
-            let expected = expected.map(|(host, port): (&str, u16)| (host.to_owned(), port));
-            assert_eq!(host_and_port(text), expected, "{text}");
-        }
-    }
 }
