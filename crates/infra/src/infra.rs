@@ -1,9 +1,13 @@
 //! Every connection, and the graph of what they know.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::hosts::{self, Host};
+use crate::keeper::Keeper;
+use crate::proxmox::{self, Proxmox};
 use crate::{Error, Graph, Options, Secrets, Source};
 
 /// Everything that Interlock is connected to. Cheap to clone.
@@ -12,8 +16,13 @@ pub struct Infra {
     inner: Arc<Inner>,
 }
 
+/// The connectors, each list in the order of the configuration.
 struct Inner {
+    proxmox: Vec<Proxmox>,
+    hosts: Vec<Host>,
+    /// All of them that make resources known, and those of other rooms.
     sources: Vec<Arc<dyn Source>>,
+    keeper: Keeper,
 }
 
 impl fmt::Debug for Infra {
@@ -26,14 +35,57 @@ impl fmt::Debug for Infra {
 
 impl Infra {
     /// Prepares every connection; nothing is reached yet. `further` are sources of other rooms, such as this machine.
-    pub fn new(_options: &Options, _secrets: &Secrets, further: Vec<Arc<dyn Source>>) -> Result<Self, Error> {
+    pub fn new(options: &Options, secrets: &Secrets, further: Vec<Arc<dyn Source>>) -> Result<Self, Error> {
+        let proxmox = proxmox::connect(options, secrets)?;
+        let hosts = hosts::connect(options, secrets)?;
+        let mut sources = further;
+        sources.extend(sources_of(&proxmox));
+        sources.extend(sources_of(&hosts));
+        unique(&sources)?;
         Ok(Self {
-            inner: Arc::new(Inner { sources: further }),
+            inner: Arc::new(Inner {
+                proxmox,
+                hosts,
+                sources,
+                keeper: Keeper::default(),
+            }),
         })
     }
 
     /// What all connections know, not older than this.
-    pub async fn graph(&self, _not_older: Duration) -> Arc<Graph> {
-        Arc::new(Graph::default())
+    pub async fn graph(&self, not_older: Duration) -> Arc<Graph> {
+        self.inner.keeper.graph(&self.inner.sources, not_older).await
     }
+
+    /// The Proxmox VE clusters.
+    pub fn proxmox(&self) -> &[Proxmox] {
+        &self.inner.proxmox
+    }
+
+    /// The hosts that are reached by SSH.
+    pub fn hosts(&self) -> &[Host] {
+        &self.inner.hosts
+    }
+}
+
+fn sources_of<Connector: Source + Clone + 'static>(
+    connectors: &[Connector],
+) -> impl Iterator<Item = Arc<dyn Source>> {
+    connectors
+        .iter()
+        .map(|connector| Arc::new(connector.clone()) as Arc<dyn Source>)
+}
+
+/// Two connections of one name and kind could not be told apart in results.
+fn unique(sources: &[Arc<dyn Source>]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for source in sources {
+        if !seen.insert((source.kind(), source.connection())) {
+            return Err(Error::Configuration {
+                connection: source.connection().to_owned(),
+                message: format!("two `{}` connections have this name; rename one", source.kind()),
+            });
+        }
+    }
+    Ok(())
 }

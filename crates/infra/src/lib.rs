@@ -15,14 +15,23 @@
 
 mod error;
 mod graph;
+pub mod hosts;
+mod http;
 mod infra;
-mod options;
+mod keeper;
+pub mod options;
+mod output;
+pub mod proxmox;
+mod reach;
 mod secrets;
+mod ssh;
 
 pub use error::Error;
 pub use graph::{Graph, Health, Resource, Source};
 pub use infra::Infra;
 pub use options::Options;
+pub use output::{Exit, Limits, Output, Stream};
+pub use reach::{FilePath, Probe, UnitName};
 pub use secrets::Secrets;
 
 use std::future::Future;
