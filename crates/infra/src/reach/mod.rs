@@ -70,6 +70,19 @@ impl Infra {
         self.enter(resource, argv, stdin, limits, cancel).await
     }
 
+    /// Asks one of our own questions inside a resource, for a plan that is about this very resource.
+    pub async fn ask(
+        &self,
+        started: &Started,
+        resource: &ResourceId,
+        probe: &Probe,
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        self.run(started, resource, &probe.argv(), None, limits, cancel)
+            .await
+    }
+
     /// Asks one of our own questions inside a resource.
     pub async fn probe(&self, resource: &ResourceId, probe: &Probe) -> Result<Output, Error> {
         self.enter(resource, &probe.argv(), None, PROBE, &CancellationToken::new())

@@ -68,6 +68,8 @@ pub enum Probe {
     Listening,
     /// All TCP sockets, as the kernel prints them.
     TcpTables,
+    /// For how many seconds it runs.
+    Uptime,
     /// What system it is.
     OsRelease,
     /// How full its file systems are.
@@ -126,6 +128,7 @@ impl Probe {
             ]),
             Self::Listening => fixed(&["ss", "-H", "-lntup"]),
             Self::TcpTables => fixed(&["cat", "/proc/net/tcp", "/proc/net/tcp6"]),
+            Self::Uptime => fixed(&["cat", "/proc/uptime"]),
             Self::OsRelease => fixed(&["cat", "/etc/os-release"]),
             Self::FileSystems => fixed(&["env", "LC_ALL=C", "df", "-P", "-k"]),
         }

@@ -5,19 +5,23 @@ mod control;
 mod discovery;
 mod docker;
 mod files;
+mod files_write;
 mod inventory;
+mod inventory_look;
 mod knowledge;
 mod kubernetes;
 mod mail;
 mod metrics;
 mod query;
+mod query_one;
+mod reach;
 mod read;
 mod storage;
 
 use std::sync::Arc;
 
-use interlock_gate::Started;
-use interlock_infra::Infra;
+use interlock_gate::{ResolvedResource, Started};
+use interlock_infra::{Infra, Resource};
 use interlock_protocol::ToolName;
 use tokio_util::sync::CancellationToken;
 
@@ -76,6 +80,16 @@ impl Fleet {
             builder = builder.register(ToolName::new(tool.name())?, executor)?;
         }
         Ok(builder)
+    }
+}
+
+/// A resource of the graph as discovery describes it.
+fn resolved(resource: &Resource) -> ResolvedResource {
+    ResolvedResource {
+        id: resource.id.clone(),
+        name: resource.name.clone(),
+        aliases: resource.aliases.clone(),
+        state: resource.state.clone(),
     }
 }
 
