@@ -51,18 +51,15 @@ impl Docker {
         started: &Started,
         container: Option<&str>,
     ) -> Result<Vec<UpdateCheck>, Error> {
-        match container {
-            Some(name) => {
-                self.is_meant_by(started, name)?;
-            }
-            None => {
-                let target = started.plan().resource();
-                if target != Some(self.id()) && (target.is_none() || target != self.runs_on()) {
-                    return Err(Error::Unsupported(format!(
-                        "the plan is not about `{}`",
-                        self.id()
-                    )));
-                }
+        if let Some(name) = container {
+            self.is_meant_by(started, name)?;
+        } else {
+            let target = started.plan().resource();
+            if target != Some(self.id()) && (target.is_none() || target != self.runs_on()) {
+                return Err(Error::Unsupported(format!(
+                    "the plan is not about `{}`",
+                    self.id()
+                )));
             }
         }
         let names: Vec<String> = match container {

@@ -83,7 +83,7 @@ impl FromStr for ImageRef {
 
 /// The first part may be a registry with a port.
 fn is_component((place, part): (usize, &str)) -> bool {
-    let colons = if place == 0 { 1 } else { 0 };
+    let colons = usize::from(place == 0);
     part.starts_with(|c: char| c.is_ascii_alphanumeric())
         && part.matches(':').count() <= colons
         && part

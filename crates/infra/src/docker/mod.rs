@@ -35,7 +35,7 @@ use crate::{Error, Options};
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
 /// How long a change may take: stopping waits for the process to end by itself.
-const WRITE: Duration = Duration::from_secs(60);
+const WRITE: Duration = Duration::from_mins(1);
 /// How long stopping waits before it kills, in seconds.
 const STOP_GRACE: i32 = 10;
 /// The version that is spoken where the engine takes it: what every engine of the last years does.

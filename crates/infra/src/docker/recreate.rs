@@ -71,7 +71,7 @@ impl Docker {
             old,
         };
         // Whoever stops waiting must not leave it half done: it goes on until one of the two runs.
-        let id = tokio::spawn(async move { swap.run(blueprint).await })
+        let id = tokio::spawn(Box::pin(async move { swap.run(blueprint).await }))
             .await
             .map_err(|_| self.not_understood("making the container anew broke off"))??;
         Ok(Recreated {

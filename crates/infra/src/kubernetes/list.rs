@@ -155,7 +155,7 @@ fn replicas_state(ready: i32, wanted: i32) -> String {
     if ready >= wanted { "ready" } else { "degraded" }.to_owned()
 }
 
-fn images<'a>(spec: Option<&'a k8s_openapi::api::core::v1::PodSpec>) -> Vec<&'a str> {
+fn images(spec: Option<&k8s_openapi::api::core::v1::PodSpec>) -> Vec<&str> {
     spec.iter()
         .flat_map(|spec| &spec.containers)
         .filter_map(|container| container.image.as_deref())

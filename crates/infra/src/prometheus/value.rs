@@ -94,7 +94,7 @@ pub(super) enum Found {
     Vector(Vec<Instant>),
     Matrix(Vec<Series>),
     Scalar(Point),
-    String((f64, String)),
+    String(serde::de::IgnoredAny),
 }
 
 /// A series at one moment: a number, or a histogram.

@@ -30,7 +30,11 @@ enum About {
 }
 
 impl Fleet {
-    pub(super) async fn docker(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
+    pub(super) async fn docker(
+        &self,
+        started: &Started,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
         let plan = started.plan();
         if self.inner.infra.docker().is_empty() {
             return Err(Failure::failed(
@@ -48,7 +52,9 @@ impl Fleet {
                 let (docker, id) = container(about)?;
                 self.docker_logs(plan, &docker, &id).await
             }
-            Some(action @ ("services" | "tasks" | "swarm" | "images")) => self.docker_hosts(about, action).await,
+            Some(action @ ("services" | "tasks" | "swarm" | "images")) => {
+                self.docker_hosts(about, action).await
+            }
             Some("check_updates") => docker_check(started, about).await,
             Some(action) => {
                 let (_, id) = container(about)?;
@@ -176,8 +182,11 @@ impl Fleet {
             .cloned()
             .ok_or_else(|| {
                 let known: Vec<&str> = hosts.iter().map(Docker::name).collect();
-                Failure::invalid(format!("`{name}` is no Docker host; there are {}", known.join(", ")))
-                    .detail("hosts", known)
+                Failure::invalid(format!(
+                    "`{name}` is no Docker host; there are {}",
+                    known.join(", ")
+                ))
+                .detail("hosts", known)
             })
     }
 
@@ -233,7 +242,12 @@ impl Fleet {
     }
 
     /// Rows in one list, as many as are given back, with what could not be asked.
-    pub(super) fn rows(&self, key: &str, mut rows: Vec<Value>, problems: Vec<String>) -> Result<Value, Failure> {
+    pub(super) fn rows(
+        &self,
+        key: &str,
+        mut rows: Vec<Value>,
+        problems: Vec<String>,
+    ) -> Result<Value, Failure> {
         if rows.is_empty() && !problems.is_empty() {
             return Err(Failure::failed(problems.join("; ")));
         }
@@ -259,12 +273,14 @@ impl Fleet {
         let found = docker.inspect(id.uid()).await?;
         let observed = found.observation();
         let data = json!(found);
-        Ok(Done::succeeded(data.clone(), "looked at a container").with_reading(reading(
-            id,
-            taken_at,
-            data,
-            vec![observed],
-        )))
+        Ok(
+            Done::succeeded(data.clone(), "looked at a container").with_reading(reading(
+                id,
+                taken_at,
+                data,
+                vec![observed],
+            )),
+        )
     }
 
     async fn docker_logs(&self, plan: &Plan, docker: &Docker, id: &ResourceId) -> Result<Done, Failure> {
@@ -311,7 +327,12 @@ impl Fleet {
             }
         }
         let data = self.rows("hosts", rows, problems)?;
-        Ok(about_host(&about, taken_at, data, format!("asked Docker hosts for {action}")))
+        Ok(about_host(
+            &about,
+            taken_at,
+            data,
+            format!("asked Docker hosts for {action}"),
+        ))
     }
 }
 
