@@ -13,14 +13,19 @@
 //!
 //! Data walks: a plan → a connector → the wire → typed facts, or an [`Error`] that says which connection and why.
 
+pub mod alertmanager;
+pub mod docker;
 mod error;
 mod graph;
 pub mod hosts;
 mod http;
 mod infra;
 mod keeper;
+pub mod kubernetes;
+pub mod mail;
 pub mod options;
 mod output;
+pub mod prometheus;
 pub mod proxmox;
 mod reach;
 mod secrets;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use probe::{FilePath, Probe, UnitName};
 
+use crate::docker::Docker;
 use crate::output::{Limits, Output};
 use crate::proxmox::{Guest, Proxmox};
 use crate::ssh::{Ssh, bounded};
@@ -39,6 +40,8 @@ enum Way {
     Ssh(Ssh),
     /// `pct exec` on its node.
     Container { node: Ssh, vmid: u32 },
+    /// The engine that runs it.
+    Engine { docker: Docker, container: String },
     /// Its agent, through the API.
     Agent { proxmox: Proxmox, guest: Guest },
 }
@@ -90,7 +93,7 @@ impl Infra {
     pub async fn input_room(&self, resource: &ResourceId) -> Result<usize, Error> {
         Ok(match self.way(resource).await? {
             Way::Agent { .. } => crate::proxmox::MOST_INPUT,
-            Way::Ssh(_) | Way::Container { .. } => MOST_INPUT,
+            Way::Ssh(_) | Way::Container { .. } | Way::Engine { .. } => MOST_INPUT,
         })
     }
 
@@ -118,6 +121,10 @@ impl Infra {
                 };
                 node.exec(&around, stdin.map(str::as_bytes), outer, cancel).await
             }
+            Way::Engine { docker, container } => {
+                let stdin = stdin.map(str::as_bytes);
+                docker.enter(&container, argv, stdin, limits, cancel).await
+            }
             Way::Agent { proxmox, guest } => proxmox.agent_exec(&guest, argv, stdin, limits, cancel).await,
         }
     }
@@ -131,6 +138,7 @@ impl Infra {
                 }
                 ResourceKind::Lxc | ResourceKind::Vm => return self.into_guest(&at).await,
                 ResourceKind::Host => return self.into_host(&at),
+                ResourceKind::DockerContainer => return self.into_container(&at),
                 // They run on something that can be entered.
                 ResourceKind::DockerHost | ResourceKind::MailGateway => {
                     let graph = self.graph(PLACES_FOR).await;
@@ -149,7 +157,6 @@ impl Infra {
                 | ResourceKind::Note
                 | ResourceKind::Storage
                 | ResourceKind::Service
-                | ResourceKind::DockerContainer
                 | ResourceKind::DockerService
                 | ResourceKind::DockerImage
                 | ResourceKind::DockerVolume
@@ -185,6 +192,16 @@ impl Infra {
                 vmid: guest.vmid,
             },
             _ => Way::Agent { proxmox, guest },
+        })
+    }
+
+    fn into_container(&self, id: &ResourceId) -> Result<Way, Error> {
+        let docker = self.docker_of(id).ok_or_else(|| Error::NotFound {
+            what: format!("a Docker connection that knows `{id}`"),
+        })?;
+        Ok(Way::Engine {
+            docker: docker.clone(),
+            container: id.uid().to_owned(),
         })
     }
 

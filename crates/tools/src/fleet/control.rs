@@ -84,9 +84,7 @@ impl Fleet {
                 self.proxmox_change(started, id, action, cancel).await
             }
             ResourceKind::Host => self.host_change(started, id, action, cancel).await,
-            ResourceKind::DockerContainer => Err(Failure::invalid(
-                "use the tool infra_docker to start, stop or restart a container",
-            )),
+            ResourceKind::DockerContainer => self.container_change(started, id, action, cancel).await,
             ResourceKind::DockerHost | ResourceKind::MailGateway => {
                 let graph = self.inner.infra.graph(Duration::from_mins(1)).await;
                 let below = graph.get(id).and_then(|known| known.parent.clone());

@@ -74,6 +74,17 @@ impl Look {
     }
 }
 
+/// What a connector saw of its own resource.
+fn seen(id: &ResourceId, reading: Option<Reading>) -> Result<Look, Failure> {
+    let reading = reading.ok_or_else(|| Failure::failed(format!("what knows `{id}` does not answer")))?;
+    Ok(Look {
+        taken_at: reading.taken_at,
+        exists: !reading.observations.contains(&Observation::Absent),
+        data: members(reading.data),
+        observations: reading.observations,
+    })
+}
+
 impl Fleet {
     /// Looks at a resource by a question of our own; nothing that was known before goes into it.
     pub(super) async fn look(&self, id: &ResourceId) -> Result<Look, Failure> {
@@ -82,11 +93,12 @@ impl Fleet {
             ResourceKind::Node => self.look_at_node(id).await,
             ResourceKind::Host => self.look_at_host(id).await,
             // What other connectors know more of has an arm of its own.
-            ResourceKind::DockerContainer => self.look_in_graph(id).await,
+            ResourceKind::DockerContainer => seen(id, self.observe_container(id).await),
             ResourceKind::KubernetesDeployment
             | ResourceKind::KubernetesStatefulSet
-            | ResourceKind::KubernetesDaemonSet => self.look_in_graph(id).await,
-            ResourceKind::Alert => self.look_in_graph(id).await,
+            | ResourceKind::KubernetesDaemonSet
+            | ResourceKind::KubernetesPod => seen(id, self.observe_replicas(id).await),
+            ResourceKind::Alert => seen(id, self.observe_alert(id).await),
             ResourceKind::Cluster
             | ResourceKind::DockerHost
             | ResourceKind::KubernetesCluster
@@ -101,7 +113,6 @@ impl Fleet {
             | ResourceKind::DockerNetwork
             | ResourceKind::KubernetesNode
             | ResourceKind::KubernetesNamespace
-            | ResourceKind::KubernetesPod
             | ResourceKind::KubernetesJob
             | ResourceKind::KubernetesService => self.look_in_graph(id).await,
         }

@@ -12,6 +12,8 @@ mod knowledge;
 mod kubernetes;
 mod mail;
 mod metrics;
+mod metrics_numbers;
+mod metrics_questions;
 mod query;
 mod query_one;
 mod reach;
@@ -25,7 +27,7 @@ use interlock_infra::{Infra, Resource};
 use interlock_protocol::ToolName;
 use tokio_util::sync::CancellationToken;
 
-pub use knowledge::{Note, Notes};
+pub use knowledge::{Knowledge, Note, Notes};
 
 use crate::toolbox::{Builder, Error};
 use crate::{BoxFuture, Done, Executor, LocalHost, Options};
