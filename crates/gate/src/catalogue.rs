@@ -77,6 +77,13 @@ pub enum ExpectRule {
     Image(String),
     /// As many replicas are ready as this argument says.
     Replicas(String),
+    /// A property of the resource has the value that an argument names.
+    Property {
+        /// The property.
+        name: String,
+        /// The argument.
+        argument: String,
+    },
 }
 
 impl ExpectRule {
@@ -122,6 +129,10 @@ impl ExpectRule {
                     .and_then(Value::as_u64)
                     .and_then(|count| u32::try_from(count).ok())
                     .ok_or(argument.as_str())?,
+            },
+            Self::Property { name, argument } => Expectation::Property {
+                name: name.clone(),
+                value: text(argument)?.into(),
             },
         })
     }

@@ -1,9 +1,20 @@
 //! Every connection, and the graph of what they know.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use interlock_protocol::ResourceId;
+
+use crate::alertmanager::{self, Alertmanager};
+use crate::docker::{self, Docker};
+use crate::hosts::{self, Host};
+use crate::keeper::Keeper;
+use crate::kubernetes::{self, Kubernetes};
+use crate::mail::{self, MailGateway};
+use crate::prometheus::{self, Prometheus};
+use crate::proxmox::{self, Proxmox};
 use crate::{Error, Graph, Options, Secrets, Source};
 
 /// Everything that Interlock is connected to. Cheap to clone.
@@ -12,8 +23,18 @@ pub struct Infra {
     inner: Arc<Inner>,
 }
 
+/// The connectors, each list in the order of the configuration.
 struct Inner {
+    proxmox: Vec<Proxmox>,
+    hosts: Vec<Host>,
+    docker: Vec<Docker>,
+    kubernetes: Vec<Kubernetes>,
+    prometheus: Vec<Prometheus>,
+    alertmanagers: Vec<Alertmanager>,
+    mail_gateways: Vec<MailGateway>,
+    /// All of them that make resources known, and those of other rooms.
     sources: Vec<Arc<dyn Source>>,
+    keeper: Keeper,
 }
 
 impl fmt::Debug for Infra {
@@ -26,14 +47,104 @@ impl fmt::Debug for Infra {
 
 impl Infra {
     /// Prepares every connection; nothing is reached yet. `further` are sources of other rooms, such as this machine.
-    pub fn new(_options: &Options, _secrets: &Secrets, further: Vec<Arc<dyn Source>>) -> Result<Self, Error> {
+    pub fn new(options: &Options, secrets: &Secrets, further: Vec<Arc<dyn Source>>) -> Result<Self, Error> {
+        let proxmox = proxmox::connect(options, secrets)?;
+        let hosts = hosts::connect(options, secrets)?;
+        let docker = docker::connect(options)?;
+        let kubernetes = kubernetes::connect(options, secrets)?;
+        let prometheus = prometheus::connect(options, secrets)?;
+        let alertmanagers = alertmanager::connect(options, secrets)?;
+        let mail_gateways = mail::connect(options, secrets)?;
+        let mut sources = further;
+        sources.extend(sources_of(&proxmox));
+        sources.extend(sources_of(&hosts));
+        sources.extend(sources_of(&docker));
+        sources.extend(sources_of(&kubernetes));
+        sources.extend(sources_of(&prometheus));
+        sources.extend(sources_of(&alertmanagers));
+        sources.extend(sources_of(&mail_gateways));
+        unique(&sources)?;
         Ok(Self {
-            inner: Arc::new(Inner { sources: further }),
+            inner: Arc::new(Inner {
+                proxmox,
+                hosts,
+                docker,
+                kubernetes,
+                prometheus,
+                alertmanagers,
+                mail_gateways,
+                sources,
+                keeper: Keeper::default(),
+            }),
         })
     }
 
     /// What all connections know, not older than this.
-    pub async fn graph(&self, _not_older: Duration) -> Arc<Graph> {
-        Arc::new(Graph::default())
+    pub async fn graph(&self, not_older: Duration) -> Arc<Graph> {
+        self.inner.keeper.graph(&self.inner.sources, not_older).await
     }
+
+    /// The Proxmox VE clusters.
+    pub fn proxmox(&self) -> &[Proxmox] {
+        &self.inner.proxmox
+    }
+
+    /// The hosts that are reached by SSH.
+    pub fn hosts(&self) -> &[Host] {
+        &self.inner.hosts
+    }
+
+    /// The Docker hosts.
+    pub fn docker(&self) -> &[Docker] {
+        &self.inner.docker
+    }
+
+    /// The Docker host of this id, or of the container with this id.
+    pub fn docker_of(&self, id: &ResourceId) -> Option<&Docker> {
+        self.docker()
+            .iter()
+            .find(|docker| docker.id() == id || id.host() == Some(docker.name()))
+    }
+
+    /// The Kubernetes clusters.
+    pub fn kubernetes(&self) -> &[Kubernetes] {
+        &self.inner.kubernetes
+    }
+
+    /// The Prometheus servers.
+    pub fn prometheus(&self) -> &[Prometheus] {
+        &self.inner.prometheus
+    }
+
+    /// The Alertmanagers.
+    pub fn alertmanagers(&self) -> &[Alertmanager] {
+        &self.inner.alertmanagers
+    }
+
+    /// The Proxmox Mail Gateways.
+    pub fn mail_gateways(&self) -> &[MailGateway] {
+        &self.inner.mail_gateways
+    }
+}
+
+fn sources_of<Connector: Source + Clone + 'static>(
+    connectors: &[Connector],
+) -> impl Iterator<Item = Arc<dyn Source>> {
+    connectors
+        .iter()
+        .map(|connector| Arc::new(connector.clone()) as Arc<dyn Source>)
+}
+
+/// Two connections of one name and kind could not be told apart in results.
+fn unique(sources: &[Arc<dyn Source>]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for source in sources {
+        if !seen.insert((source.kind(), source.connection())) {
+            return Err(Error::Configuration {
+                connection: source.connection().to_owned(),
+                message: format!("two `{}` connections have this name; rename one", source.kind()),
+            });
+        }
+    }
+    Ok(())
 }

@@ -13,16 +13,30 @@
 //!
 //! Data walks: a plan → a connector → the wire → typed facts, or an [`Error`] that says which connection and why.
 
+pub mod alertmanager;
+pub mod docker;
 mod error;
 mod graph;
+pub mod hosts;
+mod http;
 mod infra;
+mod keeper;
+pub mod kubernetes;
+pub mod mail;
 pub mod options;
+mod output;
+pub mod prometheus;
+pub mod proxmox;
+mod reach;
 mod secrets;
+mod ssh;
 
 pub use error::Error;
 pub use graph::{Graph, Health, Resource, Source};
 pub use infra::Infra;
 pub use options::Options;
+pub use output::{Exit, Limits, Output, Stream};
+pub use reach::{FilePath, Probe, UnitName};
 pub use secrets::Secrets;
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces.
+//! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces, notes.
 //!
 //! A session leaves [`Record`]s behind. They come in [`Batch`]es, which are kept together or not at all, and only
 //! the newest [`Claim`] on a session may bring them. What must happen once happens once because the database says
@@ -17,6 +17,7 @@
 //! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
 mod error;
+mod notes;
 mod options;
 mod prepare;
 mod queue;
@@ -26,6 +27,7 @@ mod sqlite;
 mod store;
 
 pub use error::Error;
+pub use notes::Note;
 pub use options::{Open, Options, Place};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{

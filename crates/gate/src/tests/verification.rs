@@ -551,3 +551,49 @@ fn comparing_an_expectation_with_what_was_seen() {
         );
     }
 }
+
+#[test]
+fn a_migration_is_verified_by_the_node_that_the_guest_is_on() {
+    let mut stage = Stage::discovered();
+    let migrate =
+        json!({"action": "migrate", "target_resource_id": "lxc:delly:105", "target_node": "minipc"});
+    let permit = stage.allowed("infra_control", migrate);
+    let expected = Expectation::Property {
+        name: "node".to_owned(),
+        value: "minipc".into(),
+    };
+    assert_eq!(permit.plan().expectation, Some(expected));
+    stage.run(permit, Outcome::Succeeded);
+    let node = |name: &str| {
+        vec![
+            Observation::Present,
+            Observation::Property {
+                name: "node".to_owned(),
+                value: name.into(),
+            },
+        ]
+    };
+    let permit = stage.allowed(
+        "infra_query",
+        json!({"action": "get", "resource_id": "lxc:delly:105"}),
+    );
+    let settled = stage.run_read(permit, node("minipc"), json!({}));
+    assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
+}
+
+#[test]
+fn a_migration_needs_a_node_and_a_guest() {
+    let mut stage = Stage::discovered();
+    for arguments in [
+        json!({"action": "migrate", "target_resource_id": "lxc:delly:105"}),
+        json!({"action": "migrate", "target_resource_id": "lxc:delly:105", "target_node": ""}),
+        json!({"action": "migrate", "target_resource_id": "node:delly", "target_node": "minipc"}),
+    ] {
+        let refusal = stage.refused("infra_control", arguments.clone());
+        assert_eq!(
+            refusal.code,
+            interlock_protocol::ErrorCode::InvalidInput,
+            "{arguments}"
+        );
+    }
+}

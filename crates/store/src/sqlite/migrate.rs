@@ -21,10 +21,16 @@ pub(super) struct Migration {
 }
 
 /// Number one is the first.
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
-    name: "begin",
-    sql: include_str!("../../migrations/sqlite/0001_begin.sql"),
-}];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "begin",
+        sql: include_str!("../../migrations/sqlite/0001_begin.sql"),
+    },
+    Migration {
+        name: "notes",
+        sql: include_str!("../../migrations/sqlite/0002_notes.sql"),
+    },
+];
 
 /// The newest schema of a list of migrations.
 pub(super) fn newest(migrations: &[Migration]) -> u32 {

@@ -3,6 +3,7 @@
 mod apply;
 mod fault;
 mod migrate;
+mod notes;
 mod once;
 mod open;
 mod queue;
@@ -31,6 +32,7 @@ pub(crate) use rusqlite::Connection as Handle;
 
 /// The functions that run inside a transaction of the writing thread.
 pub(crate) mod write {
+    pub(crate) use super::notes::remember;
     pub(crate) use super::queue::{
         claim, claim_next, heartbeat, put_back_idle, release, reopen, request_cancel, resubmit, submit,
         submit_input, take_over,
@@ -42,6 +44,7 @@ pub(crate) mod write {
 
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
+    pub(crate) use super::notes::recall;
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
         find_session, hold, holds, messages, runs, session, sessions, setting, snapshot, timeline, tokens,

@@ -3,6 +3,7 @@
 
 mod faults;
 mod laws;
+mod notes;
 mod once;
 mod process;
 mod queue;

@@ -1,13 +1,25 @@
 //! What was learned before.
 
+use std::sync::Arc;
+
 use interlock_gate::Started;
+use interlock_infra::{Error as InfraError, Resource, Source};
+use interlock_protocol::{ContentHash, ResourceId, ResourceKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
+use super::reach::reading;
 use crate::failure::Failure;
+use crate::local::arguments;
 use crate::{BoxFuture, Done};
+
+/// How many notes are given back.
+const MOST: usize = 50;
+/// What all notes are together, as a resource.
+const ALL: &str = "knowledge";
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +39,7 @@ pub struct Note {
 
 /// Where notes are kept.
 pub trait Notes: Send + Sync {
-    /// Keeps a note, and gives back its id.
+    /// Keeps a note. One with an id that is there already is the same note.
     fn remember<'a>(&'a self, note: Note) -> BoxFuture<'a, Result<(), String>>;
 
     /// The notes that have these words, the best first; all of them, newest first, for an empty query.
@@ -39,12 +51,93 @@ pub trait Notes: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<Note>, String>>;
 }
 
+/// Makes the notes known as the resource `note:knowledge`, so that remembering has a target that can be discovered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Knowledge;
+
+impl Source for Knowledge {
+    fn connection(&self) -> &str {
+        ALL
+    }
+
+    fn kind(&self) -> &'static str {
+        "knowledge"
+    }
+
+    fn discover(&self) -> interlock_infra::BoxFuture<'_, Result<Vec<Resource>, InfraError>> {
+        Box::pin(async {
+            Ok(id()
+                .map(|id| Resource {
+                    id,
+                    name: ALL.to_owned(),
+                    aliases: vec!["notes".to_owned()],
+                    parent: None,
+                    state: None,
+                    source: ALL.to_owned(),
+                    facts: serde_json::Map::new(),
+                })
+                .into_iter()
+                .collect())
+        })
+    }
+}
+
+fn id() -> Option<ResourceId> {
+    ResourceId::global(ResourceKind::Note, ALL).ok()
+}
+
 impl Fleet {
     pub(super) async fn knowledge(
         &self,
-        _started: &Started,
+        started: &Started,
         _cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        Err(Failure::failed("nothing connected can do this"))
+        let plan = started.plan();
+        let notes: &Arc<dyn Notes> = self
+            .inner
+            .notes
+            .as_ref()
+            .ok_or_else(|| Failure::failed("nothing keeps notes here"))?;
+        let about = arguments::text(plan, "about").filter(|about| !about.is_empty());
+        match plan.action.as_deref() {
+            Some("recall") => {
+                let query = arguments::text(plan, "query").unwrap_or("");
+                recall(&**notes, query, about).await
+            }
+            Some("list") => recall(&**notes, "", about).await,
+            Some("remember" | "note" | "save") => {
+                let text = arguments::needed(plan, "text")?;
+                let note = Note {
+                    id: note_id(started, text),
+                    about: about.map(str::to_owned),
+                    text: text.to_owned(),
+                    written_at: started.at(),
+                    session: plan.session.to_string(),
+                };
+                let data = json!({"id": note.id, "about": note.about});
+                notes.remember(note).await.map_err(Failure::failed)?;
+                Ok(Done::succeeded(data, "a note was kept"))
+            }
+            _ => Err(Failure::invalid("`action` is none that this tool has")),
+        }
     }
+}
+
+async fn recall(notes: &dyn Notes, query: &str, about: Option<&str>) -> Result<Done, Failure> {
+    let taken_at = Timestamp::now();
+    let found = notes.recall(query, about, MOST).await.map_err(Failure::failed)?;
+    let summary = format!("recalled {} notes", found.len());
+    let data = json!({"notes": found, "truncated": found.len() == MOST});
+    let done = Done::succeeded(data.clone(), summary);
+    Ok(match id() {
+        Some(id) => done.with_reading(reading(&id, taken_at, data, Vec::new())),
+        None => done,
+    })
+}
+
+/// One id for one writing of one text: a call that is kept twice is kept once.
+fn note_id(started: &Started, text: &str) -> String {
+    let day = started.at().strftime("%Y-%m-%d");
+    let hash = ContentHash::of(format!("{}\n{text}", started.permit())).to_string();
+    format!("{day}.{}", &hash[..12])
 }

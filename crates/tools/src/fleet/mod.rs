@@ -5,23 +5,29 @@ mod control;
 mod discovery;
 mod docker;
 mod files;
+mod files_write;
 mod inventory;
+mod inventory_look;
 mod knowledge;
 mod kubernetes;
 mod mail;
 mod metrics;
+mod metrics_numbers;
+mod metrics_questions;
 mod query;
+mod query_one;
+mod reach;
 mod read;
 mod storage;
 
 use std::sync::Arc;
 
-use interlock_gate::Started;
-use interlock_infra::Infra;
+use interlock_gate::{ResolvedResource, Started};
+use interlock_infra::{Infra, Resource};
 use interlock_protocol::ToolName;
 use tokio_util::sync::CancellationToken;
 
-pub use knowledge::{Note, Notes};
+pub use knowledge::{Knowledge, Note, Notes};
 
 use crate::toolbox::{Builder, Error};
 use crate::{BoxFuture, Done, Executor, LocalHost, Options};
@@ -76,6 +82,16 @@ impl Fleet {
             builder = builder.register(ToolName::new(tool.name())?, executor)?;
         }
         Ok(builder)
+    }
+}
+
+/// A resource of the graph as discovery describes it.
+fn resolved(resource: &Resource) -> ResolvedResource {
+    ResolvedResource {
+        id: resource.id.clone(),
+        name: resource.name.clone(),
+        aliases: resource.aliases.clone(),
+        state: resource.state.clone(),
     }
 }
 

@@ -5,17 +5,17 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-pub(super) fn text<'a>(plan: &'a Plan, name: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(plan: &'a Plan, name: &str) -> Option<&'a str> {
     plan.arguments.get(name).and_then(Value::as_str)
 }
 
-pub(super) fn needed<'a>(plan: &'a Plan, name: &str) -> Result<&'a str, Failure> {
+pub(crate) fn needed<'a>(plan: &'a Plan, name: &str) -> Result<&'a str, Failure> {
     text(plan, name)
         .filter(|text| !text.is_empty())
         .ok_or_else(|| Failure::missing(name))
 }
 
-pub(super) fn count(plan: &Plan, name: &str) -> Option<usize> {
+pub(crate) fn count(plan: &Plan, name: &str) -> Option<usize> {
     plan.arguments
         .get(name)
         .and_then(Value::as_u64)

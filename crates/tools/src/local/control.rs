@@ -10,7 +10,7 @@ use crate::Done;
 use crate::failure::Failure;
 
 impl LocalHost {
-    pub(super) async fn control(
+    pub(crate) async fn control(
         &self,
         started: &Started,
         cancel: &CancellationToken,

@@ -14,12 +14,12 @@ use crate::options::count;
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
 impl LocalHost {
-    pub(super) async fn read_file(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn read_file(&self, started: &Started) -> Result<Done, Failure> {
         self.is_meant_by(started.plan())?;
         self.content(started).await
     }
 
-    pub(super) async fn list_directory(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn list_directory(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
         self.is_meant_by(plan)?;
         let taken_at = Timestamp::now();
@@ -36,7 +36,7 @@ impl LocalHost {
         )
     }
 
-    pub(super) async fn edit_file(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn edit_file(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
         match plan.action.as_deref() {
             Some("read") => self.read_file(started).await,
@@ -55,7 +55,7 @@ impl LocalHost {
         }
     }
 
-    pub(super) async fn write_file(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn write_file(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
         self.is_meant_by(plan)?;
         let path = arguments::needed(plan, "path")?.to_owned();
@@ -68,7 +68,7 @@ impl LocalHost {
         Ok(Done::succeeded(data, format!("wrote a file of {bytes} bytes")))
     }
 
-    pub(super) async fn delete_file(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn delete_file(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
         self.is_meant_by(plan)?;
         let path = arguments::needed(plan, "path")?.to_owned();

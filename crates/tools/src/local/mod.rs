@@ -1,14 +1,15 @@
 //! The machine that Interlock runs on, as a resource: `host:<name>`.
 
-mod arguments;
+pub(crate) mod arguments;
 mod command;
 mod control;
 mod facts;
 mod files;
 mod inventory;
 mod query;
-mod read;
-mod unit;
+pub(crate) mod read;
+mod source;
+pub(crate) mod unit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +91,7 @@ impl LocalHost {
         Ok(builder)
     }
 
-    fn answers_to(&self, name: &str) -> bool {
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
         name == self.inner.id.to_string()
             || name.eq_ignore_ascii_case(&self.inner.name)
             || self

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const DEFAULT_LIMIT: usize = 50;
 
 impl LocalHost {
-    pub(super) async fn query(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) async fn query(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
         match plan.action.as_deref() {
             Some("search" | "list") => self.search(plan).await,
@@ -107,7 +107,7 @@ impl LocalHost {
     }
 
     /// How this machine is doing, as a tool of its own.
-    pub(super) fn snapshot(&self, started: &Started) -> Result<Done, Failure> {
+    pub(crate) fn snapshot(&self, started: &Started) -> Result<Done, Failure> {
         self.is_meant_by(started.plan())?;
         let mut done = self.about_host(facts::health, "how this machine is doing");
         // Only a resolve discovers.
@@ -116,7 +116,7 @@ impl LocalHost {
     }
 
     /// The id of a service of this machine, if a name is one.
-    pub(super) fn service_named(&self, name: &str) -> Option<(ResourceId, UnitName)> {
+    pub(crate) fn service_named(&self, name: &str) -> Option<(ResourceId, UnitName)> {
         let id: ResourceId = name.parse().ok()?;
         let ours = id.kind() == ResourceKind::Service && id.host() == Some(self.inner.id.uid());
         let unit = UnitName::new(id.uid()).ok()?;
@@ -124,7 +124,7 @@ impl LocalHost {
     }
 
     /// The services of this machine; none where systemd does not run it.
-    pub(super) async fn services(&self) -> Vec<ResolvedResource> {
+    pub(crate) async fn services(&self) -> Vec<ResolvedResource> {
         if unit::require_systemd().is_err() {
             return Vec::new();
         }

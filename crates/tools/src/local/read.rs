@@ -19,7 +19,7 @@ const NO_JOURNAL: &str = "No journal files were";
 const MOST_UNITS: usize = 8;
 
 impl LocalHost {
-    pub(super) async fn read(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
+    pub(crate) async fn read(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
         let plan = started.plan();
         self.is_meant_by(plan)?;
         match plan.action.as_deref() {
@@ -73,7 +73,7 @@ impl LocalHost {
     }
 
     /// The newest lines of the system's log, of one unit or of all.
-    pub(super) async fn logs(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
+    pub(crate) async fn logs(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
         let plan = started.plan();
         self.is_meant_by(plan)?;
         let lines = arguments::count(plan, "lines").unwrap_or_else(|| count(self.inner.options.lines));
@@ -122,7 +122,7 @@ impl LocalHost {
 }
 
 /// The units that a command asks systemd about.
-fn units_of(command: &str) -> Vec<UnitName> {
+pub(crate) fn units_of(command: &str) -> Vec<UnitName> {
     let Some(argv) = argv_of(command) else {
         return Vec::new();
     };

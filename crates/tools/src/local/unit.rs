@@ -11,14 +11,14 @@ use crate::failure::Failure;
 
 /// What a unit is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unit {
-    pub(super) loaded: bool,
-    pub(super) activity: UnitActivity,
-    pub(super) active_since: Option<Timestamp>,
+pub(crate) struct Unit {
+    pub(crate) loaded: bool,
+    pub(crate) activity: UnitActivity,
+    pub(crate) active_since: Option<Timestamp>,
 }
 
 /// Whether systemd runs this machine; the program may be installed where it does not.
-pub(super) fn require_systemd() -> Result<(), Failure> {
+pub(crate) fn require_systemd() -> Result<(), Failure> {
     if Path::new("/run/systemd/system").is_dir() {
         Ok(())
     } else {
@@ -30,7 +30,7 @@ pub(super) fn require_systemd() -> Result<(), Failure> {
 
 impl Unit {
     /// Reads what [`Probe::Unit`](interlock_exec::Probe::Unit) prints.
-    pub(super) fn read(output: &Output) -> Result<Self, Failure> {
+    pub(crate) fn read(output: &Output) -> Result<Self, Failure> {
         if output.exit != Exit::Code(0) {
             return Err(Failure::failed("systemd did not say what the unit is doing")
                 .detail("stderr", output.stderr.text()));
@@ -38,7 +38,7 @@ impl Unit {
         Ok(Self::parse(&output.stdout.text()))
     }
 
-    fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let property = |name: &str| {
             text.lines()
                 .filter_map(|line| line.split_once('='))
@@ -62,7 +62,7 @@ impl Unit {
     }
 
     /// The unit by the name that was used for it and by its other spelling: what is expected is named by one of them.
-    pub(super) fn observations(&self, name: &UnitName) -> Vec<Observation> {
+    pub(crate) fn observations(&self, name: &UnitName) -> Vec<Observation> {
         let name = name.as_str();
         let other = match name.strip_suffix(".service") {
             Some(short) => short.to_owned(),
@@ -81,7 +81,7 @@ impl Unit {
             .collect()
     }
 
-    pub(super) fn data(&self, name: &UnitName) -> Value {
+    pub(crate) fn data(&self, name: &UnitName) -> Value {
         json!({
             "unit": name.as_str(),
             "loaded": self.loaded,
@@ -99,7 +99,7 @@ fn timestamp(text: &str) -> Option<Timestamp> {
 }
 
 /// The services that [`Probe::Services`](interlock_exec::Probe::Services) prints, each with what it is doing.
-pub(super) fn services(text: &str) -> Vec<(String, String)> {
+pub(crate) fn services(text: &str) -> Vec<(String, String)> {
     text.lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();

@@ -1,0 +1,280 @@
+//! Docker engines: containers, images, Swarm; over a unix socket or TCP.
+
+mod check;
+mod config;
+mod error;
+mod exec;
+mod image;
+mod logs;
+mod read;
+mod recreate;
+mod source;
+mod swarm;
+mod view;
+mod write;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bollard::ClientVersion;
+use interlock_gate::Started;
+use interlock_protocol::{ResourceId, ResourceKind, ToolKind};
+use tokio::sync::OnceCell;
+
+pub use check::{Freshness, UpdateCheck};
+pub use image::ImageRef;
+pub use logs::{LogQuery, Logs};
+pub use recreate::Recreated;
+pub use view::{Container, Details, Event, Image, Mount, Processes, Usage};
+
+use crate::options;
+use crate::{Error, Options};
+
+/// How long a question may take.
+const READ: Duration = Duration::from_secs(15);
+/// How long a change may take: stopping waits for the process to end by itself.
+const WRITE: Duration = Duration::from_mins(1);
+/// How long stopping waits before it kills, in seconds.
+const STOP_GRACE: i32 = 10;
+/// The version that is spoken where the engine takes it: what every engine of the last years does.
+const VERSION: ClientVersion = ClientVersion {
+    major_version: 1,
+    minor_version: 44,
+};
+
+/// A Docker engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Docker {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    address: Address,
+    runs_on: Option<ResourceId>,
+    id: ResourceId,
+    client: OnceCell<bollard::Docker>,
+}
+
+#[derive(Debug, Clone)]
+enum Address {
+    Unix(String),
+    Tcp(String),
+}
+
+impl fmt::Debug for Docker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Docker")
+            .field("name", &self.inner.name)
+            .field("address", &self.inner.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Prepares every Docker engine of the configuration.
+pub(crate) fn connect(options: &Options) -> Result<Vec<Docker>, Error> {
+    options.docker.iter().map(Docker::new).collect()
+}
+
+impl Docker {
+    /// Prepares a connection; nothing is reached yet.
+    pub fn new(options: &options::Docker) -> Result<Self, Error> {
+        let wrong = |message: String| Error::Configuration {
+            connection: options.name.clone(),
+            message,
+        };
+        let id = ResourceId::global(ResourceKind::DockerHost, &options.name)
+            .map_err(|error| wrong(format!("`name`: {error}")))?;
+        // The name is also the middle part of its containers' ids.
+        ResourceId::hosted(ResourceKind::DockerContainer, &options.name, "a")
+            .map_err(|error| wrong(format!("`name`: {error}")))?;
+        let address = match options.url.split_once("://") {
+            Some(("unix", path)) if path.starts_with('/') => Address::Unix(path.to_owned()),
+            Some(("tcp" | "http", address)) if is_host_and_port(address) => {
+                Address::Tcp(address.trim_end_matches('/').to_owned())
+            }
+            _ => {
+                return Err(wrong(
+                    "`url` must be unix:///PATH, tcp://HOST:PORT or http://HOST:PORT".to_owned(),
+                ));
+            }
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                name: options.name.clone(),
+                address,
+                runs_on: options.runs_on.clone(),
+                id,
+                client: OnceCell::new(),
+            }),
+        })
+    }
+
+    /// What the host is called here.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The host as a resource.
+    pub fn id(&self) -> &ResourceId {
+        &self.inner.id
+    }
+
+    /// The guest or host that it runs on.
+    pub fn runs_on(&self) -> Option<&ResourceId> {
+        self.inner.runs_on.as_ref()
+    }
+
+    /// A container of this host as a resource.
+    pub fn container_id(&self, name: &str) -> Option<ResourceId> {
+        ResourceId::hosted(ResourceKind::DockerContainer, &self.inner.name, name).ok()
+    }
+
+    /// The client, after it was found out which version both sides speak.
+    async fn client(&self) -> Result<&bollard::Docker, Error> {
+        self.inner
+            .client
+            .get_or_try_init(|| async {
+                match self.spoken(&VERSION).await {
+                    Ok(client) => Ok(client),
+                    Err(Error::Refused { message, .. }) if version_in(&message).is_some() => {
+                        let version = version_in(&message).unwrap_or(VERSION);
+                        self.spoken(&version).await
+                    }
+                    Err(error) => Err(error),
+                }
+            })
+            .await
+    }
+
+    /// A client of this version, or of an older one that the engine says it has.
+    async fn spoken(&self, version: &ClientVersion) -> Result<bollard::Docker, Error> {
+        let seconds = WRITE.as_secs() + READ.as_secs();
+        let client = match &self.inner.address {
+            Address::Unix(path) => bollard::Docker::connect_with_unix(path, seconds, version),
+            Address::Tcp(address) => bollard::Docker::connect_with_http(address, seconds, version),
+        }
+        .map_err(|error| self.error("the engine", error))?;
+        self.within(READ, "the engine", client.negotiate_version()).await
+    }
+
+    /// Runs a request within its time.
+    async fn within<Answer>(
+        &self,
+        time: Duration,
+        what: &str,
+        request: impl Future<Output = Result<Answer, bollard::errors::Error>>,
+    ) -> Result<Answer, Error> {
+        match tokio::time::timeout(time, request).await {
+            Ok(answer) => answer.map_err(|error| self.error(what, error)),
+            Err(_) => Err(Error::TimedOut {
+                connection: self.inner.name.clone(),
+                seconds: time.as_secs(),
+            }),
+        }
+    }
+
+    /// Makes sure that a plan is about this very container, and that its name can be part of an address.
+    fn is_meant_by(&self, started: &Started, container: &str) -> Result<ResourceId, Error> {
+        let id = self.checked(container)?;
+        let plan = started.plan();
+        match &plan.target {
+            Some(target) if target.id == id => Ok(id),
+            // A read of what was not discovered has no target.
+            None if plan.kind != ToolKind::Write => Ok(id),
+            _ => Err(Error::Unsupported(format!("the plan is not about `{id}`"))),
+        }
+    }
+
+    /// A container's name goes into the address of a request: only what can be one.
+    fn checked(&self, container: &str) -> Result<ResourceId, Error> {
+        self.container_id(container)
+            .filter(|_| !container.contains('/'))
+            .ok_or_else(|| Error::NotFound {
+                what: format!(
+                    "a container named `{}`",
+                    container.escape_debug().take(80).collect::<String>()
+                ),
+            })
+    }
+}
+
+fn is_host_and_port(address: &str) -> bool {
+    let address = address.trim_end_matches('/');
+    let Some((host, port)) = address.rsplit_once(':') else {
+        return false;
+    };
+    !host.is_empty()
+        && port.parse::<u16>().is_ok()
+        && host
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':'))
+}
+
+/// The version that an engine says it wants, when it refuses ours: "Maximum supported API version is 1.41".
+fn version_in(message: &str) -> Option<ClientVersion> {
+    let after = message.split("API version is ").nth(1)?;
+    let text: String = after
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    let (major, minor) = text.trim_end_matches('.').split_once('.')?;
+    Some(ClientVersion {
+        major_version: major.parse().ok()?,
+        minor_version: minor.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(name: &str, url: &str) -> options::Docker {
+        options::Docker {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            runs_on: None,
+        }
+    }
+
+    #[test]
+    fn addresses_that_are_none_are_refused_at_once() {
+        for (name, url, good) in [
+            ("server1", "unix:///var/run/docker.sock", true),
+            ("server1", "tcp://192.0.2.20:2375", true),
+            ("server1", "http://localhost:2375/", true),
+            ("server1", "tcp://[::1]:2375", true),
+            ("server1", "unix://relative", false),
+            ("server1", "tcp://host", false),
+            ("server1", "tcp://user:pw@host:2375", false),
+            ("server1", "https://host:2376", false),
+            ("server1", "", false),
+            ("two words", "tcp://host:2375", false),
+            ("a/b", "tcp://host:2375", false),
+        ] {
+            let made = Docker::new(&options(name, url));
+            assert_eq!(made.is_ok(), good, "{name} {url}");
+        }
+    }
+
+    #[test]
+    fn the_wanted_version_is_read_from_the_refusal() {
+        for (message, expected) in [
+            (
+                "client version 1.44 is too new. Maximum supported API version is 1.41",
+                Some((1, 41)),
+            ),
+            (
+                "client version 1.44 is too old. Minimum supported API version is 1.50, please upgrade",
+                Some((1, 50)),
+            ),
+            ("something else", None),
+            ("API version is x", None),
+        ] {
+            let got = version_in(message).map(|version| (version.major_version, version.minor_version));
+            assert_eq!(got, expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Hosts that are reached by SSH and belong to no cluster.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use interlock_protocol::{ResourceId, ResourceKind};
+use serde_json::Map;
+use tokio_util::sync::CancellationToken;
+
+use crate::output::Limits;
+use crate::ssh::{Credentials, Ssh};
+use crate::{BoxFuture, Error, Options, Resource, Secrets, Source};
+
+/// A host that is reached by SSH. Cheap to clone.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: ResourceId,
+    name: String,
+    ssh: Ssh,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Host").field(&self.inner.name).finish()
+    }
+}
+
+/// The hosts that the configuration names.
+pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Host>, Error> {
+    options
+        .hosts
+        .iter()
+        .map(|host| {
+            let id =
+                ResourceId::global(ResourceKind::Host, &host.name).map_err(|error| Error::Configuration {
+                    connection: host.name.clone(),
+                    message: format!("its name makes no resource id: {error}"),
+                })?;
+            let credentials = Credentials::new(&host.name, &host.ssh, secrets)?;
+            Ok(Host {
+                inner: Arc::new(Inner {
+                    id,
+                    name: host.name.clone(),
+                    ssh: Ssh::new(&host.name, &host.address, credentials)?,
+                }),
+            })
+        })
+        .collect()
+}
+
+impl Host {
+    /// Its id.
+    pub fn id(&self) -> &ResourceId {
+        &self.inner.id
+    }
+
+    pub(crate) fn ssh(&self) -> &Ssh {
+        &self.inner.ssh
+    }
+}
+
+impl Source for Host {
+    fn connection(&self) -> &str {
+        &self.inner.name
+    }
+
+    fn kind(&self) -> &'static str {
+        "ssh"
+    }
+
+    fn discover(&self) -> BoxFuture<'_, Result<Vec<Resource>, Error>> {
+        Box::pin(async {
+            let argv = ["cat", "/proc/sys/kernel/hostname", "/proc/uptime"].map(str::to_owned);
+            let limits = Limits {
+                wall: Duration::from_secs(5),
+                ..Limits::default()
+            };
+            let output = self
+                .inner
+                .ssh
+                .exec(&argv, None, limits, &CancellationToken::new())
+                .await?;
+            let text = output.stdout.text();
+            let mut lines = text.lines();
+            let called = lines.next().map(str::trim).unwrap_or_default();
+            let mut facts = Map::new();
+            let uptime = lines
+                .next()
+                .and_then(|line| line.split('.').next()?.trim().parse::<u64>().ok());
+            if let Some(uptime) = uptime {
+                facts.insert("uptime_seconds".to_owned(), uptime.into());
+            }
+            let aliases = Some(called)
+                .filter(|called| !called.is_empty() && *called != self.inner.name)
+                .map(str::to_owned)
+                .into_iter()
+                .collect();
+            Ok(vec![Resource {
+                id: self.inner.id.clone(),
+                name: self.inner.name.clone(),
+                aliases,
+                parent: None,
+                state: Some("running".to_owned()),
+                source: self.inner.name.clone(),
+                facts,
+            }])
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! Running inside a resource: a node or a host by SSH, a container through its node, a machine through its agent.
+//!
+//! There are two entrances. [`Infra::run`] runs what a model wrote, for a plan that may run and on the resource of that
+//! plan. [`Infra::probe`] asks one of our own questions, a closed list that no model can shape.
+
+mod probe;
+
+use std::time::Duration;
+
+use interlock_gate::Started;
+use interlock_protocol::{ResourceId, ResourceKind, ToolKind};
+use tokio_util::sync::CancellationToken;
+
+pub use probe::{FilePath, Probe, UnitName};
+
+use crate::docker::Docker;
+use crate::output::{Limits, Output};
+use crate::proxmox::{Guest, Proxmox};
+use crate::ssh::{Ssh, bounded};
+use crate::{Error, Infra};
+
+/// How old the graph may be that says what runs on what.
+const PLACES_FOR: Duration = Duration::from_mins(1);
+/// How many hosts of hosts are looked through.
+const MAX_DEPTH: usize = 4;
+/// How much longer than the command inside the one around it may take.
+const AROUND: Duration = Duration::from_secs(3);
+/// How much input is passed on at once.
+const MOST_INPUT: usize = 4 * 1024 * 1024;
+/// The bounds of a question of our own.
+const PROBE: Limits = Limits {
+    wall: Duration::from_secs(10),
+    output_bytes: 512 * 1024,
+    drain_bytes: 4 * 1024 * 1024,
+};
+
+/// How a resource is entered.
+enum Way {
+    /// Its own SSH server.
+    Ssh(Ssh),
+    /// `pct exec` on its node.
+    Container { node: Ssh, vmid: u32 },
+    /// The engine that runs it.
+    Engine { docker: Docker, container: String },
+    /// Its agent, through the API.
+    Agent { proxmox: Proxmox, guest: Guest },
+}
+
+impl Infra {
+    /// Runs an argument vector inside a resource, for a plan that is about this very resource.
+    pub async fn run(
+        &self,
+        started: &Started,
+        resource: &ResourceId,
+        argv: &[String],
+        stdin: Option<&str>,
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        let plan = started.plan();
+        let meant = match (plan.resource(), plan.kind) {
+            (Some(target), _) => target == resource,
+            // A read of something that was not discovered names it in its arguments only.
+            (None, ToolKind::Resolve | ToolKind::Read) => true,
+            (None, ToolKind::Write) => false,
+        };
+        if !meant {
+            return Err(Error::Unsupported(format!("the plan is not about `{resource}`")));
+        }
+        self.enter(resource, argv, stdin, limits, cancel).await
+    }
+
+    /// Asks one of our own questions inside a resource, for a plan that is about this very resource.
+    pub async fn ask(
+        &self,
+        started: &Started,
+        resource: &ResourceId,
+        probe: &Probe,
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        self.run(started, resource, &probe.argv(), None, limits, cancel)
+            .await
+    }
+
+    /// Asks one of our own questions inside a resource.
+    pub async fn probe(&self, resource: &ResourceId, probe: &Probe) -> Result<Output, Error> {
+        self.enter(resource, &probe.argv(), None, PROBE, &CancellationToken::new())
+            .await
+    }
+
+    /// How much input a command in this resource can be given at once.
+    pub async fn input_room(&self, resource: &ResourceId) -> Result<usize, Error> {
+        Ok(match self.way(resource).await? {
+            Way::Agent { .. } => crate::proxmox::MOST_INPUT,
+            Way::Ssh(_) | Way::Container { .. } | Way::Engine { .. } => MOST_INPUT,
+        })
+    }
+
+    async fn enter(
+        &self,
+        resource: &ResourceId,
+        argv: &[String],
+        stdin: Option<&str>,
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        match self.way(resource).await? {
+            Way::Ssh(ssh) => ssh.exec(argv, stdin.map(str::as_bytes), limits, cancel).await,
+            Way::Container { node, vmid } => {
+                let number = vmid.to_string();
+                let mut around: Vec<String> = ["pct", "exec", &number, "--"]
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect();
+                // What runs in the container outlives the command that entered it.
+                around.extend(bounded(argv, limits.wall));
+                let outer = Limits {
+                    wall: limits.wall + AROUND,
+                    ..limits
+                };
+                node.exec(&around, stdin.map(str::as_bytes), outer, cancel).await
+            }
+            Way::Engine { docker, container } => {
+                let stdin = stdin.map(str::as_bytes);
+                docker.enter(&container, argv, stdin, limits, cancel).await
+            }
+            Way::Agent { proxmox, guest } => proxmox.agent_exec(&guest, argv, stdin, limits, cancel).await,
+        }
+    }
+
+    async fn way(&self, resource: &ResourceId) -> Result<Way, Error> {
+        let mut at = resource.clone();
+        for _ in 0..MAX_DEPTH {
+            match at.kind() {
+                ResourceKind::Node => {
+                    return Ok(Way::Ssh(self.proxmox_of(&at).await?.ssh(at.uid())?));
+                }
+                ResourceKind::Lxc | ResourceKind::Vm => return self.into_guest(&at).await,
+                ResourceKind::Host => return self.into_host(&at),
+                ResourceKind::DockerContainer => return self.into_container(&at),
+                // They run on something that can be entered.
+                ResourceKind::DockerHost | ResourceKind::MailGateway => {
+                    let graph = self.graph(PLACES_FOR).await;
+                    let parent = graph.get(&at).and_then(|known| known.parent.clone());
+                    at = parent.ok_or_else(|| {
+                        Error::Unsupported(format!(
+                            "commands cannot reach `{at}`: say with `runs_on` in its connection which guest or host it \
+                             runs on"
+                        ))
+                    })?;
+                }
+                ResourceKind::Cluster
+                | ResourceKind::KubernetesCluster
+                | ResourceKind::ToolServer
+                | ResourceKind::Alert
+                | ResourceKind::Note
+                | ResourceKind::Storage
+                | ResourceKind::Service
+                | ResourceKind::DockerService
+                | ResourceKind::DockerImage
+                | ResourceKind::DockerVolume
+                | ResourceKind::DockerNetwork
+                | ResourceKind::KubernetesNode
+                | ResourceKind::KubernetesNamespace
+                | ResourceKind::KubernetesPod
+                | ResourceKind::KubernetesDeployment
+                | ResourceKind::KubernetesStatefulSet
+                | ResourceKind::KubernetesDaemonSet
+                | ResourceKind::KubernetesJob
+                | ResourceKind::KubernetesService => {
+                    return Err(Error::Unsupported(format!(
+                        "commands cannot run inside a `{}`",
+                        at.kind()
+                    )));
+                }
+            }
+        }
+        Err(Error::Unsupported(format!(
+            "`{resource}` runs on itself by its configuration"
+        )))
+    }
+
+    async fn into_guest(&self, id: &ResourceId) -> Result<Way, Error> {
+        let proxmox = self.proxmox_of(id).await?;
+        let guest = Guest::of(id).ok_or_else(|| Error::NotFound {
+            what: format!("a guest with the id `{id}`"),
+        })?;
+        Ok(match id.kind() {
+            ResourceKind::Lxc => Way::Container {
+                node: proxmox.ssh(&guest.node)?,
+                vmid: guest.vmid,
+            },
+            _ => Way::Agent { proxmox, guest },
+        })
+    }
+
+    fn into_container(&self, id: &ResourceId) -> Result<Way, Error> {
+        let docker = self.docker_of(id).ok_or_else(|| Error::NotFound {
+            what: format!("a Docker connection that knows `{id}`"),
+        })?;
+        Ok(Way::Engine {
+            docker: docker.clone(),
+            container: id.uid().to_owned(),
+        })
+    }
+
+    fn into_host(&self, id: &ResourceId) -> Result<Way, Error> {
+        let host = self.hosts().iter().find(|host| host.id() == id);
+        host.map(|host| Way::Ssh(host.ssh().clone())).ok_or_else(|| {
+            Error::Unsupported(format!(
+                "commands cannot reach `{id}`: add it to `infrastructure.hosts` with its address and `ssh`"
+            ))
+        })
+    }
+
+    /// The cluster that a node, guest or storage belongs to.
+    pub async fn proxmox_of(&self, id: &ResourceId) -> Result<Proxmox, Error> {
+        if let [only] = self.proxmox() {
+            return Ok(only.clone());
+        }
+        let graph = self.graph(PLACES_FOR).await;
+        let node = id
+            .host()
+            .and_then(|host| ResourceId::global(ResourceKind::Node, host).ok());
+        let known = graph
+            .get(id)
+            .or_else(|| node.as_ref().and_then(|node| graph.get(node)));
+        known
+            .and_then(|known| {
+                self.proxmox()
+                    .iter()
+                    .find(|proxmox| proxmox.name() == known.source)
+            })
+            .cloned()
+            .ok_or_else(|| Error::NotFound {
+                what: format!("a Proxmox connection that knows `{id}`"),
+            })
+    }
+}

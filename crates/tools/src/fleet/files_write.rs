@@ -1,0 +1,253 @@
+//! Writing files inside resources: whole or not at all, with the rights and owner that the file had.
+
+use interlock_gate::Started;
+use interlock_infra::FilePath;
+use interlock_protocol::{ContentHash, ErrorCode, ResourceId};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::Fleet;
+use super::reach::{Place, words};
+use super::read::{is_missing, path_of};
+use crate::Done;
+use crate::failure::Failure;
+use crate::local::arguments;
+
+/// What a script says when there is no such file.
+const MISSING: i32 = 44;
+/// What a script says when it is no ordinary file.
+const NO_FILE: i32 = 45;
+
+/// Puts a part of the content next to the file. Its arguments: the file, a name of our own, `new` or `more`.
+const STAGE: &str = r#"set -eu
+umask 077
+real=$(readlink -f -- "$1") || exit 44
+[ -d "${real%/*}/" ] || exit 44
+if [ -e "$real" ] && [ ! -f "$real" ]; then exit 45; fi
+part="${real%/*}/.$2.part"
+if [ "$3" = new ]; then rm -f -- "$part"; fi
+base64 -d >> "$part""#;
+
+/// Puts the content in place of the file, with the rights and the owner that it had.
+const PLACE: &str = r#"set -eu
+real=$(readlink -f -- "$1")
+part="${real%/*}/.$2.part"
+if [ -e "$real" ]; then
+  chmod "$(stat -c %a -- "$real")" "$part"
+  chown "$(stat -c %u:%g -- "$real")" "$part" 2>/dev/null || [ "$(stat -c %u:%g -- "$real")" = "$(stat -c %u:%g -- "$part")" ]
+else
+  chmod 644 "$part"
+fi
+mv -f -- "$part" "$real""#;
+
+/// Adds the content to the end of the file.
+const APPEND: &str = r#"set -eu
+real=$(readlink -f -- "$1")
+part="${real%/*}/.$2.part"
+if [ ! -f "$real" ]; then rm -f -- "$part"; exit 44; fi
+cat -- "$part" >> "$real"
+rm -f -- "$part""#;
+
+/// Takes away what was put next to the file.
+const CLEAN: &str = r#"real=$(readlink -f -- "$1") && rm -f -- "${real%/*}/.$2.part""#;
+
+impl Fleet {
+    pub(super) async fn edit_file(
+        &self,
+        started: &Started,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        let id = match self.place(started.plan()).await? {
+            Place::Here(local) => return local.edit_file(started).await,
+            Place::There(id) => id,
+        };
+        match started.plan().action.as_deref() {
+            Some("read") => self.file_there(started, &id, cancel).await,
+            Some("write") => self.write_there(started, &id, cancel).await,
+            Some("append") => {
+                let path = path_of(started)?;
+                let content = given_content(started)?;
+                let bytes = content.len();
+                self.put(started, &id, &path, content, APPEND, cancel).await?;
+                let data = json!({"path": path.as_str(), "bytes_added": bytes});
+                Ok(Done::succeeded(data, format!("added {bytes} bytes to a file")))
+            }
+            _ => Err(Failure::invalid("`action` is none that this tool has")),
+        }
+    }
+
+    pub(super) async fn write_file(
+        &self,
+        started: &Started,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        match self.place(started.plan()).await? {
+            Place::Here(local) => local.write_file(started).await,
+            Place::There(id) => self.write_there(started, &id, cancel).await,
+        }
+    }
+
+    pub(super) async fn delete_file(
+        &self,
+        started: &Started,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        let id = match self.place(started.plan()).await? {
+            Place::Here(local) => return local.delete_file(started).await,
+            Place::There(id) => id,
+        };
+        let path = path_of(started)?;
+        let argv = words(["env", "LC_ALL=C", "rm", "--", path.as_str()]);
+        let output = self.raw(started, &id, &argv, None, cancel).await?;
+        let stderr = output.stderr.text();
+        if output.is_success() {
+            let data = json!({"path": path.as_str(), "deleted": true});
+            return Ok(Done::succeeded(data, "deleted a file"));
+        }
+        Err(if is_missing(&stderr) {
+            no_such_file(&path)
+        } else {
+            Failure::failed(format!("`{path}` cannot be deleted"))
+                .detail("path", path.as_str())
+                .detail("stderr", stderr.trim())
+        })
+    }
+
+    async fn write_there(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        let path = path_of(started)?;
+        let content = given_content(started)?;
+        let bytes = content.len();
+        let data = json!({
+            "path": path.as_str(),
+            "bytes_written": bytes,
+            "sha256": ContentHash::of(content),
+        });
+        self.put(started, id, &path, content, PLACE, cancel).await?;
+        Ok(Done::succeeded(data, format!("wrote a file of {bytes} bytes")))
+    }
+
+    /// Brings content next to a file in parts, then finishes with one step.
+    async fn put(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        path: &FilePath,
+        content: &str,
+        finish: &str,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        // Four letters carry three bytes.
+        let room = self.inner.infra.input_room(id).await? / 4 * 3;
+        let mut parts: Vec<&[u8]> = content.as_bytes().chunks(room).collect();
+        if parts.is_empty() {
+            parts.push(&[]);
+        }
+        let mut steps = Ok(());
+        for (index, part) in parts.into_iter().enumerate() {
+            let how = if index == 0 { "new" } else { "more" };
+            steps = self
+                .step(started, id, path, STAGE, how, Some(&base64(part)), cancel)
+                .await;
+            if steps.is_err() {
+                break;
+            }
+        }
+        if steps.is_ok() {
+            steps = self.step(started, id, path, finish, "", None, cancel).await;
+        }
+        if steps.is_err() {
+            // Nobody is helped by a second complaint.
+            let _ = self
+                .step(started, id, path, CLEAN, "", None, &CancellationToken::new())
+                .await;
+        }
+        steps
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of a script takes what the script takes"
+    )]
+    async fn step(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        path: &FilePath,
+        script: &str,
+        how: &str,
+        stdin: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let own = format!("interlock-{}", started.permit());
+        let argv = words(["sh", "-c", script, "sh", path.as_str(), &own, how]);
+        let output = self.raw(started, id, &argv, stdin, cancel).await?;
+        match output.exit {
+            interlock_infra::Exit::Code(0) => Ok(()),
+            interlock_infra::Exit::Code(MISSING) => Err(no_such_file(path)),
+            interlock_infra::Exit::Code(NO_FILE) => {
+                Err(Failure::invalid(format!("`{path}` is no ordinary file")).detail("path", path.as_str()))
+            }
+            interlock_infra::Exit::Cancelled => {
+                Err(Failure::new(ErrorCode::Cancelled, "writing was cancelled"))
+            }
+            interlock_infra::Exit::TimedOut => {
+                Err(Failure::new(ErrorCode::Timeout, "writing did not end in time"))
+            }
+            interlock_infra::Exit::Code(_)
+            | interlock_infra::Exit::Signal
+            | interlock_infra::Exit::OutputLimit => {
+                Err(Failure::failed(format!("`{path}` cannot be written"))
+                    .detail("path", path.as_str())
+                    .detail("stderr", output.stderr.text().trim()))
+            }
+        }
+    }
+}
+
+fn no_such_file(path: &FilePath) -> Failure {
+    Failure::new(
+        ErrorCode::NotFound,
+        format!("there is no file `{path}`, or no folder for it"),
+    )
+    .detail("path", path.as_str())
+}
+
+fn given_content(started: &Started) -> Result<&str, Failure> {
+    arguments::text(started.plan(), "content").ok_or_else(|| Failure::missing("content"))
+}
+
+/// Letters that pass through every shell, agent and API as they are.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let all =
+            group.iter().fold(0_u32, |all, &byte| all << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = (all >> (18 - 6 * place)) & 63;
+            text.push(if place <= group.len() {
+                char::from(DIGITS[digit as usize])
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_has_its_padding() {
+        for (text, expected) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj")] {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+    }
+}
