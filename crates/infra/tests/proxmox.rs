@@ -57,7 +57,10 @@ fn jellyfin() -> Guest {
 #[tokio::test]
 async fn a_token_signs_in_every_request() {
     let url = serve(|asked| {
-        assert_eq!((asked.method.as_str(), asked.path.as_str()), ("GET", "/api2/json/nodes"));
+        assert_eq!(
+            (asked.method.as_str(), asked.path.as_str()),
+            ("GET", "/api2/json/nodes")
+        );
         let expected = format!("PVEAPIToken=interlock@pve!agent={SECRET}");
         if asked.header("authorization") != Some(expected.as_str()) {
             return said("401 No ticket", "{\"data\":null}");

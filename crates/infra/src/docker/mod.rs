@@ -18,7 +18,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bollard::ClientVersion;
 use interlock_gate::Started;
 use interlock_protocol::{ResourceId, ResourceKind, ToolKind};
 use tokio::sync::OnceCell;
@@ -38,12 +37,6 @@ const READ: Duration = Duration::from_secs(15);
 const WRITE: Duration = Duration::from_mins(1);
 /// How long stopping waits before it kills, in seconds.
 const STOP_GRACE: i32 = 10;
-/// The version that is spoken where the engine takes it: what every engine of the last years does.
-const VERSION: ClientVersion = ClientVersion {
-    major_version: 1,
-    minor_version: 44,
-};
-
 /// A Docker engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Docker {
@@ -137,27 +130,16 @@ impl Docker {
         self.inner
             .client
             .get_or_try_init(|| async {
-                match self.spoken(&VERSION).await {
-                    Ok(client) => Ok(client),
-                    Err(Error::Refused { message, .. }) if version_in(&message).is_some() => {
-                        let version = version_in(&message).unwrap_or(VERSION);
-                        self.spoken(&version).await
-                    }
-                    Err(error) => Err(error),
+                let seconds = WRITE.as_secs() + READ.as_secs();
+                let version = bollard::API_DEFAULT_VERSION;
+                let client = match &self.inner.address {
+                    Address::Unix(path) => bollard::Docker::connect_with_unix(path, seconds, version),
+                    Address::Tcp(address) => bollard::Docker::connect_with_http(address, seconds, version),
                 }
+                .map_err(|error| self.error("the engine", error))?;
+                self.within(READ, "the engine", client.negotiate_version()).await
             })
             .await
-    }
-
-    /// A client of this version, or of an older one that the engine says it has.
-    async fn spoken(&self, version: &ClientVersion) -> Result<bollard::Docker, Error> {
-        let seconds = WRITE.as_secs() + READ.as_secs();
-        let client = match &self.inner.address {
-            Address::Unix(path) => bollard::Docker::connect_with_unix(path, seconds, version),
-            Address::Tcp(address) => bollard::Docker::connect_with_http(address, seconds, version),
-        }
-        .map_err(|error| self.error("the engine", error))?;
-        self.within(READ, "the engine", client.negotiate_version()).await
     }
 
     /// Runs a request within its time.
@@ -213,20 +195,6 @@ fn is_host_and_port(address: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':'))
 }
 
-/// The version that an engine says it wants, when it refuses ours: "Maximum supported API version is 1.41".
-fn version_in(message: &str) -> Option<ClientVersion> {
-    let after = message.split("API version is ").nth(1)?;
-    let text: String = after
-        .chars()
-        .take_while(|c| c.is_ascii_digit() || *c == '.')
-        .collect();
-    let (major, minor) = text.trim_end_matches('.').split_once('.')?;
-    Some(ClientVersion {
-        major_version: major.parse().ok()?,
-        minor_version: minor.parse().ok()?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,25 +224,6 @@ mod tests {
         ] {
             let made = Docker::new(&options(name, url));
             assert_eq!(made.is_ok(), good, "{name} {url}");
-        }
-    }
-
-    #[test]
-    fn the_wanted_version_is_read_from_the_refusal() {
-        for (message, expected) in [
-            (
-                "client version 1.44 is too new. Maximum supported API version is 1.41",
-                Some((1, 41)),
-            ),
-            (
-                "client version 1.44 is too old. Minimum supported API version is 1.50, please upgrade",
-                Some((1, 50)),
-            ),
-            ("something else", None),
-            ("API version is x", None),
-        ] {
-            let got = version_in(message).map(|version| (version.major_version, version.minor_version));
-            assert_eq!(got, expected, "{message}");
         }
     }
 }
