@@ -7,6 +7,7 @@
 
 mod alertmanager;
 mod any_text;
+mod cases;
 mod clients;
 mod http;
 mod promql;
