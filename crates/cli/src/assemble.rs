@@ -7,14 +7,16 @@ use interlock_config::Config;
 use interlock_engine::{Engine, Prompts, Queue, Setup};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_gate::{Catalogue, Gate};
+use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
 use interlock_model::Models;
 use interlock_protocol::UserId;
 use interlock_store::{Options, Store};
-use interlock_tools::{Inventory, LocalHost, Toolbox};
+use interlock_tools::{Fleet, Inventory, Knowledge, LocalHost, Toolbox};
 
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::notes::Kept;
 use crate::person::whoami;
 use crate::settings::{self, Folders};
 
@@ -51,22 +53,36 @@ pub(crate) fn gate(config: &Config) -> Result<Gate, Failure> {
 /// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
 pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
     let store = open_store(globals)?;
-    from(&Config::default(), &[], store, Folders::of_user())
+    let secrets = Secrets::environment();
+    from(&Config::default(), &secrets, &[], store, Folders::of_user())
 }
 
 /// The tools that can run, by this configuration.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Failure> {
-    let runner = Runner::new(Protected::default(), SandboxPolicy::WhereAvailable);
-    let host = LocalHost::new(runner, config.tools).map_err(Failure::unsuccessful)?;
-    toolbox(config, &host)
+    let fleet = fleet(config, &Secrets::environment(), Protected::default(), Kept::nowhere())?;
+    toolbox(&fleet)
 }
 
-fn toolbox(config: &Config, host: &LocalHost) -> Result<Toolbox, Failure> {
-    let mut tools = Toolbox::builder();
-    if config.infrastructure.local {
-        tools = host.register(tools).map_err(Failure::unsuccessful)?;
-    }
+fn toolbox(fleet: &Fleet) -> Result<Toolbox, Failure> {
+    let tools = fleet.register(Toolbox::builder()).map_err(Failure::unsuccessful)?;
     Ok(tools.build())
+}
+
+/// Everything that is connected.
+fn fleet(config: &Config, secrets: &Secrets, protected: Protected, notes: Kept) -> Result<Fleet, Failure> {
+    let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
+    let local = config
+        .infrastructure
+        .local
+        .then(|| LocalHost::new(runner, config.tools))
+        .transpose()
+        .map_err(Failure::unsuccessful)?;
+    let mut further: Vec<Arc<dyn Source>> = vec![Arc::new(Knowledge)];
+    if let Some(host) = &local {
+        further.push(Arc::new(host.clone()));
+    }
+    let infra = Infra::new(&config.infrastructure, secrets, further).map_err(Failure::wrong)?;
+    Ok(Fleet::new(infra, local, Some(Arc::new(notes)), config.tools))
 }
 
 /// The whole engine.
@@ -84,11 +100,27 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         .chain(&loaded.secret_files)
         .map(PathBuf::as_path)
         .collect();
-    from(&loaded.config, &own, store, Folders::of_user())
+    from(&loaded.config, &Secrets::environment(), &own, store, Folders::of_user())
+}
+
+/// The whole engine over a configuration that no file has, with its own folders.
+pub(crate) fn over(
+    config: &Config,
+    secrets: &Secrets,
+    store: &Options,
+    folders: Folders,
+) -> Result<Assembled, Failure> {
+    from(config, secrets, &[], Store::open(store)?, folders)
 }
 
 /// The engine over this configuration and store.
-fn from(config: &Config, files: &[&Path], store: Store, folders: Folders) -> Result<Assembled, Failure> {
+fn from(
+    config: &Config,
+    secrets: &Secrets,
+    files: &[&Path],
+    store: Store,
+    folders: Folders,
+) -> Result<Assembled, Failure> {
     let models = Models::new(config.models.clone()).map_err(Failure::wrong)?;
     let masker = Masker::new(&config.mask).map_err(Failure::wrong)?;
     let prompts = match &config.prompts.folder {
@@ -97,10 +129,9 @@ fn from(config: &Config, files: &[&Path], store: Store, folders: Folders) -> Res
     }
     .map_err(Failure::wrong)?;
     let protected = Protected::new(protected(files, Some(store.path()), &folders));
-    let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
-    let host = LocalHost::new(runner, config.tools).map_err(Failure::unsuccessful)?;
-    let toolbox = toolbox(config, &host)?;
-    let inventory: Arc<dyn Inventory> = Arc::new(host);
+    let fleet = fleet(config, secrets, protected, Kept::in_store(store.clone()))?;
+    let toolbox = toolbox(&fleet)?;
+    let inventory: Arc<dyn Inventory> = Arc::new(fleet);
     let setup = Setup {
         store,
         models,

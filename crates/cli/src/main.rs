@@ -29,6 +29,7 @@ mod keyboard;
 mod kill_switch;
 mod lab;
 mod model;
+mod notes;
 mod person;
 mod plan;
 mod progress;

@@ -1,10 +1,11 @@
 //! The lab as a whole: starts everything, measures it, and ends it.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -20,8 +21,8 @@ use crate::docker::{self, Engine};
 use crate::incident::Incident;
 use crate::kubernetes::{self, Kubernetes};
 use crate::machine::{self, Machine, Machines, Wish};
-use crate::mail::Gateway;
-use crate::prometheus::{self, Prometheus, PromqlError, State};
+use crate::mail::{self, Gateway};
+use crate::prometheus::{self, Labels, Prometheus, PromqlError, Sample, State};
 use crate::topology::GuestKind;
 use crate::{homelab, proxmox, rules, scrape, ssh};
 
@@ -107,6 +108,8 @@ struct Inner {
     prometheus: Prometheus,
     access: Access,
     wants_entry: AtomicBool,
+    /// What was measured the last time.
+    measured: Mutex<BTreeSet<Labels>>,
     stop: CancellationToken,
     _kubernetes: Kubernetes,
     _mail: Gateway,
@@ -167,10 +170,10 @@ impl Lab {
             }
         }
         let cluster = Cluster::start(Arc::clone(&machines), topology, cluster::Options { speed }).await?;
-        let kubernetes = Kubernetes::start(kubernetes::ClusterSpec::default(), speed)
+        let kubernetes = Kubernetes::start(kubernetes::ClusterSpec::k3s(), speed)
             .await
             .map_err(io("the Kubernetes API"))?;
-        let mail = Gateway::start(mail::Options::default())
+        let mail = Gateway::start("mailgw")
             .await
             .map_err(io("the Mail Gateway API"))?;
         let prometheus = Prometheus::new(rules::rules()?);
@@ -198,8 +201,8 @@ impl Lab {
             alertmanager: access::Http::at(metrics.alertmanager),
             mail_gateway: access::MailGateway {
                 url: format!("http://{}", mail.address()),
-                user: mail.user().to_owned(),
-                password: mail.password().to_owned(),
+                user: mail::Role::Auditor.user().to_owned(),
+                password: mail.password(mail::Role::Auditor).to_owned(),
                 runs_on: "lxc:tower:170".to_owned(),
             },
         };
@@ -210,6 +213,7 @@ impl Lab {
                 prometheus,
                 access,
                 wants_entry: AtomicBool::new(false),
+                measured: Mutex::default(),
                 stop: CancellationToken::new(),
                 _kubernetes: kubernetes,
                 _mail: mail,
@@ -320,10 +324,27 @@ impl Lab {
         });
     }
 
+    /// Keeps samples. What was measured the last time and is not any more has ended.
+    fn take(&self, samples: Vec<Sample>) {
+        let tsdb = self.inner.prometheus.tsdb();
+        let now = Timestamp::now();
+        let labels: BTreeSet<Labels> = samples.iter().map(|sample| sample.labels.clone()).collect();
+        let before = {
+            let mut measured = self.inner.measured.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *measured, labels.clone())
+        };
+        let ended = before.difference(&labels).map(|labels| tsdb.mark_stale(labels.clone(), now));
+        let kept = samples.into_iter().map(|sample| tsdb.append(sample));
+        for outcome in kept.chain(ended.collect::<Vec<_>>()) {
+            if let Err(error) = outcome {
+                tracing::debug!(%error, "a sample was not kept");
+            }
+        }
+    }
+
     async fn measure(&self) {
         let prometheus = &self.inner.prometheus;
-        let samples = scrape::samples(self).await;
-        prometheus.take(samples);
+        self.take(scrape::samples(self).await);
         prometheus.evaluate(Timestamp::now());
         for engine in self.engines() {
             match self.guest(engine.host()) {

@@ -26,7 +26,7 @@ pub use alertmanager::Alertmanager;
 pub use clock::Clock;
 pub use labels::Labels;
 pub use profile::Profile;
-pub use promql::{Limits, Query};
+pub use promql::{Error as PromqlError, Limits, Query};
 pub use rules::{Alert, Rule, State};
 pub use serve::Serving;
 pub use tsdb::{Retention, Sample, Tsdb};

@@ -72,9 +72,9 @@ impl Fleet {
         }
     }
 
-    /// Adds the executors of all its tools to a toolbox.
+    /// Adds the executors of its tools to a toolbox: those that something connected can run.
     pub fn register(&self, mut builder: Builder) -> Result<Builder, Error> {
-        for tool in Tool::ALL {
+        for tool in Tool::ALL.iter().filter(|tool| self.can_run(**tool)) {
             let executor = Arc::new(FleetTool {
                 fleet: self.clone(),
                 tool: *tool,
@@ -82,6 +82,37 @@ impl Fleet {
             builder = builder.register(ToolName::new(tool.name())?, executor)?;
         }
         Ok(builder)
+    }
+}
+
+impl Fleet {
+    /// Whether anything that is connected can run a tool. A model is not offered what could only fail.
+    fn can_run(&self, tool: Tool) -> bool {
+        let infra = &self.inner.infra;
+        let guests = !infra.proxmox().is_empty();
+        match tool {
+            Tool::Query | Tool::Discovery => true,
+            Tool::Read
+            | Tool::Control
+            | Tool::FileEdit
+            | Tool::ReadFile
+            | Tool::ListDirectory
+            | Tool::WriteFile
+            | Tool::DeleteFile
+            | Tool::ReadSystemLogs => {
+                self.inner.local.is_some() || guests || !infra.hosts().is_empty() || !infra.docker().is_empty()
+            }
+            Tool::MetricsSnapshot => {
+                self.inner.local.is_some() || guests || !infra.prometheus().is_empty()
+            }
+            Tool::Metrics => guests || !infra.prometheus().is_empty(),
+            Tool::Storage => guests,
+            Tool::Kubernetes => !infra.kubernetes().is_empty(),
+            Tool::Docker => !infra.docker().is_empty(),
+            Tool::Mail => !infra.mail_gateways().is_empty(),
+            Tool::Alerts => !infra.alertmanagers().is_empty(),
+            Tool::Knowledge => self.inner.notes.is_some(),
+        }
     }
 }
 
