@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use super::places;
 use super::wire::Config;
 
 /// The programs that machines have from us, by their names.
@@ -122,5 +123,6 @@ pub(super) fn files(config: &Config) -> Vec<(&'static str, String)> {
 fn machine_id(name: &str) -> String {
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(name.as_bytes());
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let (head, _) = digest.split_at(16);
+    places::hex(head)
 }

@@ -125,14 +125,14 @@ fn refused(why: impl Into<String>) -> io::Error {
 
 /// The address that a machine's services listen on: of the loopback network, since there is no other.
 pub(super) fn address(config: &Config) -> Ipv4Addr {
-    let [_, b, c, d] = match config.address {
-        Some(address) => address.octets(),
-        None => {
+    let [_, b, c, d] = config.address.map_or_else(
+        || {
             use sha2::Digest as _;
             let digest = sha2::Sha256::digest(config.name.as_bytes());
             [0, digest[0], digest[1], digest[2]]
-        }
-    };
+        },
+        |address| address.octets(),
+    );
     // Neither 127.0.0.1 nor near it: others listen there.
     Ipv4Addr::new(127, 64 | (b & 0x3f), c, d)
 }

@@ -23,6 +23,10 @@ enum Format {
 
 /// What is asked for.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 struct Options {
     units: Vec<String>,
     identifiers: Vec<String>,
@@ -193,8 +197,7 @@ fn split(arguments: &[String]) -> Vec<(String, Option<String>)> {
         match (std::mem::take(&mut value_next), short, argument.split_once('=')) {
             (true, _, _) => all.push((argument.clone(), None)),
             (false, Some(letters), _) => {
-                let mut letters = letters.char_indices();
-                while let Some((at, letter)) = letters.next() {
+                for (at, letter) in letters.char_indices() {
                     let rest = argument.get(1 + at + letter.len_utf8()..).unwrap_or("");
                     let takes = "utSUpogn".contains(letter);
                     if takes && !rest.is_empty() {

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::wire::{self, Ask, Config, Failure, Frame, Kind};
@@ -95,6 +95,10 @@ fn serve(keeper: &Arc<Keeper>, listener: &UnixListener) {
     }
 }
 
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Keeper {
     fn answer(&self, connection: &mut UnixStream) -> io::Result<()> {
         let Some(request) = wire::receive(connection)? else {
@@ -107,28 +111,24 @@ impl Keeper {
                     contents.push(wire::receive_bytes(connection)?);
                 }
                 let name = config.name.clone();
-                if !self.lock(&self.running).insert(name.clone()) {
+                if !lock(&self.running).insert(name.clone()) {
                     return Err(io::Error::new(
                         io::ErrorKind::AlreadyExists,
                         "it is running already",
                     ));
                 }
                 let ended = self.start(*config, &contents, connection);
-                self.lock(&self.running).remove(&name);
+                lock(&self.running).remove(&name);
                 wire::send(connection, Kind::Exit, &ended?.to_be_bytes())
             }
             Ask::Discard { name } => {
-                if self.lock(&self.running).contains(&name) {
+                if lock(&self.running).contains(&name) {
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it is running"));
                 }
                 self.discard(&name)?;
                 wire::send(connection, Kind::Done, &[])
             }
         }
-    }
-
-    fn lock<'a, T>(&self, value: &'a Mutex<T>) -> std::sync::MutexGuard<'a, T> {
-        value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a machine and stays until it ended.
@@ -197,7 +197,7 @@ impl Keeper {
 
     /// Where the disk and the volumes of a machine are; made if it has none yet.
     fn disks_of(&self, config: &mut Config) -> io::Result<Vec<PathBuf>> {
-        let mut disks = self.lock(&self.disks);
+        let mut disks = lock(&self.disks);
         config.fresh = !disks.contains_key(&config.name);
         if let Some(known) = disks.get(&config.name) {
             return Ok(known.clone());
@@ -228,7 +228,7 @@ impl Keeper {
     }
 
     fn discard(&self, name: &str) -> io::Result<()> {
-        let Some(disks) = self.lock(&self.disks).remove(name) else {
+        let Some(disks) = lock(&self.disks).remove(name) else {
             return Ok(());
         };
         if !self.folders {

@@ -61,7 +61,9 @@ pub(super) fn rewrite(
                 // The check knows what to make of a path.
                 let checked = check(&["cat".to_owned(), file])?;
                 let file = checked.get(1).cloned().unwrap_or_default();
-                redirects.push_str(&format!("{how}{} ", quote(&file)));
+                for part in [how, &quote(&file), " "] {
+                    redirects.push_str(part);
+                }
             }
         }
     }

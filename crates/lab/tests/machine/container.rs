@@ -12,7 +12,7 @@ async fn printed(machine: &Machine) -> (String, Option<i32>) {
     while let Some(chunk) = output.recv().await {
         match chunk {
             Chunk::Stdout(bytes) => all.push_str(&text(&bytes)),
-            Chunk::Stderr(bytes) => all.push_str(&format!("! {}", text(&bytes))),
+            Chunk::Stderr(bytes) => all.extend(["! ".to_owned(), text(&bytes)]),
             Chunk::Exit(code) => return (all, Some(code)),
         }
     }

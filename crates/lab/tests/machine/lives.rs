@@ -124,7 +124,11 @@ async fn a_killed_lab_leaves_nothing_behind() {
     // Not a number that anybody else sleeps for.
     let mark = format!("{}.25", 100_000 + std::process::id());
     let me = std::env::current_exe().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "a lab that can be killed is a process")]
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "a lab that can be killed is a process"
+    )]
     let mut child = std::process::Command::new(me)
         .args([
             "--exact",

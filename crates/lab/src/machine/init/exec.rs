@@ -198,7 +198,7 @@ fn until_end(
             .map(|at| at.saturating_duration_since(Instant::now()));
         let patience = match code {
             Some(_) => LINGER,
-            None => left.unwrap_or(Duration::from_secs(3600)),
+            None => left.unwrap_or(Duration::from_hours(1)),
         };
         match happened.recv_timeout(patience) {
             Ok(Event::Printed(kind, bytes)) => {

@@ -3,8 +3,10 @@
 pub(super) mod bus;
 mod control;
 pub(super) mod exec;
+mod launch;
 pub(super) mod process;
 pub(super) mod service;
+mod stopping;
 pub(super) mod unit_file;
 mod units;
 

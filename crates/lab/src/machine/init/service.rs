@@ -53,7 +53,7 @@ pub(crate) struct Service {
     pub(crate) stopping: bool,
     pub(crate) starts: Vec<Instant>,
     pub(crate) restarts: u32,
-    pub(crate) result: String,
+    pub(crate) result: &'static str,
     pub(crate) last: Option<(Ended, Option<Pid>)>,
     active_enter: Option<i64>,
     inactive_enter: Option<i64>,
@@ -86,11 +86,10 @@ impl Service {
             main_pid: self.pid.map_or(0, |pid| pid.as_raw_nonzero().get()),
             restarts: self.restarts,
             result: if self.result.is_empty() {
-                "success"
+                "success".to_owned()
             } else {
-                &self.result
-            }
-            .to_owned(),
+                self.result.to_owned()
+            },
             ended: self.last.map(|(ended, pid)| {
                 let pid = pid.map_or(0, |pid| pid.as_raw_nonzero().get());
                 match ended {

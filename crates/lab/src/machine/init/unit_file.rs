@@ -100,10 +100,10 @@ impl UnitFile {
                 };
             }
             ("Service", "ExecStart") => {
-                self.start = words(value.trim_start_matches(['-', '@', '+', '!', ':']))
+                self.start = words(value.trim_start_matches(['-', '@', '+', '!', ':']));
             }
             ("Service", "ExecReload") => {
-                self.reload = words(value.trim_start_matches(['-', '@', '+', '!', ':']))
+                self.reload = words(value.trim_start_matches(['-', '@', '+', '!', ':']));
             }
             ("Service", "Environment") => self.environment.extend(
                 words(value)

@@ -22,7 +22,7 @@ use super::places::{self, Root};
 /// How often a service looks after itself.
 const TICK: Duration = Duration::from_millis(100);
 /// How long a connection may say nothing.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 /// How many it refuses before it breaks.
 const REFUSED_BEFORE_ABORT: usize = 3;
 /// The exit code for a configuration that is wrong.

@@ -141,7 +141,7 @@ fn check_item(item: &str) -> Result<bool, &'static str> {
         return Ok(false);
     }
     match item.split_once(": ") {
-        Some((key, _)) if key.is_empty() => Err("a key is missing"),
+        Some(("", _)) => Err("a key is missing"),
         Some((_, value)) if value.contains(": ") && !value.starts_with(['"', '\'', '{', '[']) => {
             Err("mapping values are not allowed in this context")
         }
