@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use super::places;
 use super::wire::Config;
 
 /// The programs that machines have from us, by their names.
@@ -69,7 +70,8 @@ pub(super) fn copy_alternatives(root: &Path) -> io::Result<()> {
             continue;
         };
         // Manual pages have many and nobody misses them.
-        if target.starts_with("/usr/bin") || target.starts_with("/usr/sbin") || target.starts_with("/usr/lib") {
+        if target.starts_with("/usr/bin") || target.starts_with("/usr/sbin") || target.starts_with("/usr/lib")
+        {
             symlink(target, folder.join(entry.file_name()))?;
         }
     }
@@ -121,5 +123,6 @@ pub(super) fn files(config: &Config) -> Vec<(&'static str, String)> {
 fn machine_id(name: &str) -> String {
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(name.as_bytes());
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let (head, _) = digest.split_at(16);
+    places::hex(head)
 }

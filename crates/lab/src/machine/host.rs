@@ -11,13 +11,11 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 
 use super::kept::{Kept, Splitter};
-use super::wire::{self, Ask, Config, ExecRequest, FileHead, Fill, Frame, Kind, Request};
-use super::{Chunk, Error, Exec, Finished, Isolation, Machine, Machines, Runs, Spec, Stop, Usage, Wish, keeper, places};
+use super::wire::{self, Ask, Config, FileHead, Frame, Kind, Request};
+use super::{Chunk, Error, Exec, Isolation, Machine, Machines, Runs, Spec, Stop, Wish, keeper, places};
 
 /// How long the keeper may take to get ready, and a machine to start.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How much of each stream of a program is kept.
-const MOST_BYTES: usize = 16 << 20;
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest name: a host name has at most that many letters.
 const LONGEST_NAME: usize = 63;
 
@@ -45,14 +43,14 @@ impl Drop for Keeper {
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    async fn connect(&self, name: &str) -> io::Result<UnixStream> {
+    pub(super) async fn connect(&self, name: &str) -> io::Result<UnixStream> {
         UnixStream::connect(places::socket_path(self.0.as_raw_fd(), name)).await
     }
 }
 
 /// Where a machine is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Life {
+pub(super) enum Life {
     Runs,
     Ended(i32),
 }
@@ -60,10 +58,10 @@ enum Life {
 /// What a machine is to the lab.
 #[derive(Debug)]
 pub(super) struct Inner {
-    folder: Arc<Folder>,
-    life: watch::Receiver<Life>,
-    kill: mpsc::UnboundedSender<()>,
-    kept: Option<Arc<Kept>>,
+    pub(super) folder: Arc<Folder>,
+    pub(super) life: watch::Receiver<Life>,
+    pub(super) kill: mpsc::UnboundedSender<()>,
+    pub(super) kept: Option<Arc<Kept>>,
 }
 
 impl Machines {
@@ -83,7 +81,9 @@ impl Machines {
             },
             Wish::Folders => "asked for".to_owned(),
         };
-        let keeper = start_keeper(&program, &folder, "folders").await.map_err(told("the keeper"))?;
+        let keeper = start_keeper(&program, &folder, "folders")
+            .await
+            .map_err(told("the keeper"))?;
         Ok(Self {
             isolation: Isolation::Folders { why },
             folder: opened,
@@ -134,7 +134,9 @@ impl Machines {
     pub(super) async fn throw_away(&self, name: &str) -> Result<(), Error> {
         let discard = async {
             let mut connection = self.folder.connect(keeper::SOCKET).await?;
-            let ask = Ask::Discard { name: name.to_owned() };
+            let ask = Ask::Discard {
+                name: name.to_owned(),
+            };
             wire::send_json_async(&mut connection, Kind::Request, &ask).await?;
             done(wire::receive_async(&mut connection).await?)
         };
@@ -201,7 +203,7 @@ async fn start_keeper(program: &Path, folder: &Path, mode: &str) -> io::Result<K
     }
 }
 
-fn done(frame: Option<Frame>) -> io::Result<()> {
+pub(super) fn done(frame: Option<Frame>) -> io::Result<()> {
     match frame {
         Some(Frame { kind: Kind::Done, .. }) => Ok(()),
         Some(frame) => Err(frame.failure()),
@@ -211,7 +213,11 @@ fn done(frame: Option<Frame>) -> io::Result<()> {
 
 fn check_name(name: &str) -> Result<(), Error> {
     let takes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with(['.', '-']) && name.chars().all(takes) {
+    if !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(takes)
+    {
         return Ok(());
     }
     let cause = io::Error::new(io::ErrorKind::InvalidInput, "not a host name");
@@ -283,8 +289,14 @@ async fn keep(mut output: UnixStream, kept: Arc<Kept>) {
     let mut exit = None;
     while let Ok(Some(frame)) = wire::receive_async(&mut output).await {
         match frame.kind {
-            Kind::Stdout => stdout.add(&frame.body).into_iter().for_each(|line| kept.push(Chunk::Stdout(line))),
-            Kind::Stderr => stderr.add(&frame.body).into_iter().for_each(|line| kept.push(Chunk::Stderr(line))),
+            Kind::Stdout => stdout
+                .add(&frame.body)
+                .into_iter()
+                .for_each(|line| kept.push(Chunk::Stdout(line))),
+            Kind::Stderr => stderr
+                .add(&frame.body)
+                .into_iter()
+                .for_each(|line| kept.push(Chunk::Stderr(line))),
             Kind::Exit => {
                 exit = Some(frame.code());
                 break;
@@ -300,193 +312,4 @@ async fn keep(mut output: UnixStream, kept: Arc<Kept>) {
     }
     kept.push(Chunk::Exit(exit.unwrap_or(128 + 9)));
     kept.end();
-}
-
-impl Machine {
-    async fn ask(&self, request: &Request) -> Result<UnixStream, Error> {
-        if *self.inner.life.borrow() != Life::Runs {
-            return Err(Error::Down(self.name.clone()));
-        }
-        let asked = async {
-            let mut connection = self.inner.folder.connect(&places::socket_name(&self.name)).await?;
-            wire::send_json_async(&mut connection, Kind::Request, request).await?;
-            Ok(connection)
-        };
-        asked.await.map_err(|cause: io::Error| match cause.kind() {
-            io::ErrorKind::ConnectionRefused | io::ErrorKind::BrokenPipe | io::ErrorKind::NotFound => {
-                Error::Down(self.name.clone())
-            }
-            _ => self.failed("asking")(cause),
-        })
-    }
-
-    fn failed(&self, what: &str) -> impl FnOnce(io::Error) -> Error + use<> {
-        let (name, what) = (self.name.clone(), format!("{what} in `{}`", self.name));
-        move |cause| match cause.kind() {
-            io::ErrorKind::TimedOut => Error::TimedOut(name),
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => Error::Down(name),
-            _ => Error::Io { what, cause },
-        }
-    }
-
-    pub(super) async fn run_to_end(&self, exec: Exec) -> Result<Finished, Error> {
-        let mut chunks = self.run(exec).await?;
-        let mut finished = Finished::default();
-        let mut ended = false;
-        while let Some(chunk) = chunks.recv().await {
-            let (kept, bytes) = match chunk {
-                Chunk::Stdout(bytes) => (&mut finished.stdout, bytes),
-                Chunk::Stderr(bytes) => (&mut finished.stderr, bytes),
-                Chunk::Exit(code) => {
-                    finished.code = code;
-                    ended = true;
-                    continue;
-                }
-            };
-            let left = MOST_BYTES.saturating_sub(kept.len());
-            kept.extend(bytes.into_iter().take(left));
-        }
-        if ended {
-            Ok(finished)
-        } else {
-            Err(Error::Down(self.name.clone()))
-        }
-    }
-
-    pub(super) async fn run(&self, exec: Exec) -> Result<mpsc::Receiver<Chunk>, Error> {
-        let request = Request::Exec(Box::new(ExecRequest {
-            argv: exec.argv,
-            env: exec.env,
-            folder: exec.folder,
-            timeout_milliseconds: exec.timeout.map(milliseconds),
-            reads: !exec.stdin.is_empty(),
-        }));
-        let connection = self.ask(&request).await?;
-        let (send, receive) = mpsc::channel(64);
-        tokio::spawn(pass_on(connection, exec.stdin, send));
-        Ok(receive)
-    }
-
-    pub(super) async fn talk_to(&self, port: u16, request: &[u8], most: usize) -> Result<Vec<u8>, Error> {
-        let mut connection = self.ask(&Request::Talk { port, most }).await?;
-        let talked = async {
-            wire::send_bytes_async(&mut connection, request).await?;
-            all_bytes(&mut connection).await
-        };
-        talked.await.map_err(self.failed(&format!("talking to port {port}")))
-    }
-
-    pub(super) async fn read_file(&self, path: &str) -> Result<Vec<u8>, Error> {
-        let mut connection = self.ask(&Request::Read { path: path.into() }).await?;
-        all_bytes(&mut connection)
-            .await
-            .map_err(self.failed(&format!("reading {path}")))
-    }
-
-    pub(super) async fn write_file(&self, path: &str, content: &[u8]) -> Result<(), Error> {
-        let mut connection = self.ask(&Request::Write { path: path.into() }).await?;
-        let written = async {
-            wire::send_bytes_async(&mut connection, content).await?;
-            done(wire::receive_async(&mut connection).await?)
-        };
-        written.await.map_err(self.failed(&format!("writing {path}")))
-    }
-
-    pub(super) async fn disk_usage(&self) -> Result<Vec<Usage>, Error> {
-        let mut connection = self.ask(&Request::Usage).await?;
-        let asked = async {
-            let frame = wire::receive_async(&mut connection).await?;
-            let frame = frame.ok_or(io::ErrorKind::UnexpectedEof)?;
-            if frame.kind == Kind::Failed {
-                return Err(frame.failure());
-            }
-            frame.json::<Vec<Fill>>()
-        };
-        let fills = asked.await.map_err(self.failed("asking for the disks"))?;
-        let usage = |fill: Fill| Usage {
-            path: fill.path,
-            total: fill.total,
-            used: fill.used,
-        };
-        Ok(fills.into_iter().map(usage).collect())
-    }
-
-    pub(super) fn follow_output(&self) -> mpsc::Receiver<Chunk> {
-        match &self.inner.kept {
-            Some(kept) => Arc::clone(kept).follow(),
-            None => mpsc::channel(1).1,
-        }
-    }
-
-    pub(super) async fn wait(&self) -> Option<i32> {
-        let mut life = self.inner.life.clone();
-        let code = match life.wait_for(|life| *life != Life::Runs).await.as_deref() {
-            Ok(Life::Ended(code)) => *code,
-            Ok(Life::Runs) | Err(_) => 128 + 9,
-        };
-        self.inner.kept.as_ref().map(|_| code)
-    }
-
-    pub(super) async fn end(&self, how: Stop) {
-        if let Stop::Ask(patience) = how {
-            let request = Request::Stop {
-                milliseconds: milliseconds(patience),
-            };
-            // A machine that does not even listen is killed below.
-            if let Ok(_connection) = self.ask(&request).await {
-                let margin = Duration::from_secs(2);
-                if tokio::time::timeout(patience + margin, self.wait()).await.is_ok() {
-                    return;
-                }
-            }
-        }
-        let _ = self.inner.kill.send(());
-        let _ = tokio::time::timeout(PATIENCE, self.wait()).await;
-    }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-async fn all_bytes(connection: &mut UnixStream) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    loop {
-        let frame = wire::receive_async(connection).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        match frame.kind {
-            Kind::Data => bytes.extend_from_slice(&frame.body),
-            Kind::End => return Ok(bytes),
-            _ => return Err(frame.failure()),
-        }
-    }
-}
-
-/// Passes on what a program prints; leaves, which kills it, when nobody listens any more.
-async fn pass_on(mut connection: UnixStream, stdin: Vec<u8>, send: mpsc::Sender<Chunk>) {
-    let (mut from, mut to) = connection.split();
-    let feed = async {
-        let _ = wire::send_bytes_async(&mut to, &stdin).await;
-        std::future::pending::<()>().await;
-    };
-    let print = async {
-        while let Ok(Some(frame)) = wire::receive_async(&mut from).await {
-            let chunk = match frame.kind {
-                Kind::Stdout => Chunk::Stdout(frame.body),
-                Kind::Stderr => Chunk::Stderr(frame.body),
-                Kind::Exit => {
-                    let _ = send.send(Chunk::Exit(frame.code())).await;
-                    return;
-                }
-                _ => return,
-            };
-            if send.send(chunk).await.is_err() {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = print => {}
-        () = feed => {}
-        () = send.closed() => {}
-    }
 }

@@ -9,7 +9,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::wire::{self, Ask, Config, Failure, Frame, Kind};
@@ -94,6 +95,10 @@ fn serve(keeper: &Arc<Keeper>, listener: &UnixListener) {
     }
 }
 
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Keeper {
     fn answer(&self, connection: &mut UnixStream) -> io::Result<()> {
         let Some(request) = wire::receive(connection)? else {
@@ -106,15 +111,18 @@ impl Keeper {
                     contents.push(wire::receive_bytes(connection)?);
                 }
                 let name = config.name.clone();
-                if !self.lock(&self.running).insert(name.clone()) {
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is running already"));
+                if !lock(&self.running).insert(name.clone()) {
+                    return Err(io::Error::new(
+                        io::ErrorKind::AlreadyExists,
+                        "it is running already",
+                    ));
                 }
                 let ended = self.start(*config, &contents, connection);
-                self.lock(&self.running).remove(&name);
+                lock(&self.running).remove(&name);
                 wire::send(connection, Kind::Exit, &ended?.to_be_bytes())
             }
             Ask::Discard { name } => {
-                if self.lock(&self.running).contains(&name) {
+                if lock(&self.running).contains(&name) {
                     return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it is running"));
                 }
                 self.discard(&name)?;
@@ -123,14 +131,19 @@ impl Keeper {
         }
     }
 
-    fn lock<'a, T>(&self, value: &'a Mutex<T>) -> std::sync::MutexGuard<'a, T> {
-        value.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts a machine and stays until it ended.
-    fn start(&self, mut config: Config, contents: &[Vec<u8>], connection: &mut UnixStream) -> io::Result<i32> {
+    fn start(
+        &self,
+        mut config: Config,
+        contents: &[Vec<u8>],
+        connection: &mut UnixStream,
+    ) -> io::Result<i32> {
         let disks = self.disks_of(&mut config)?;
         let listener = listen(&self.folder, &places::socket_name(&config.name))?;
+        // Begun first: a thread whose children are in another process namespace cannot begin threads.
+        let (running, runs) = channel();
+        let listening = connection.try_clone()?;
+        thread::spawn(move || kill_when_told(listening, &runs));
         if self.folders {
             config.root = disks.first().cloned().unwrap_or_default();
             config.folders = true;
@@ -144,21 +157,23 @@ impl Keeper {
         let mut child = self.spawn(&config, listener, theirs)?;
         let pid = rustix::process::Pid::from_child(&child);
         let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
-        let begun = hand_over(&mut control, &config, contents).and_then(|()| wire::send(connection, Kind::Done, &[]));
+        let begun =
+            hand_over(&mut control, &config, contents).and_then(|()| wire::send(connection, Kind::Done, &[]));
         if let Err(cause) = begun {
             let _ = child.kill();
             let _ = child.wait();
             return Err(cause);
         }
-        let listening = connection.try_clone()?;
-        thread::spawn(move || kill_when_told(listening, &handle));
+        let _ = running.send(handle);
         let status = child.wait()?;
         if self.folders {
             let keeper = rustix::process::getpid().as_raw_nonzero().get();
             let (mark, value) = places::machine_mark(&config.name, keeper);
             super::init::process::kill_marked(&format!("{mark}={value}"));
         }
-        Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+        Ok(status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
     }
 
     #[expect(
@@ -166,7 +181,12 @@ impl Keeper {
         clippy::disallowed_types,
         reason = "a machine of the lab is a process"
     )]
-    fn spawn(&self, config: &Config, listener: UnixListener, control: UnixStream) -> io::Result<std::process::Child> {
+    fn spawn(
+        &self,
+        config: &Config,
+        listener: UnixListener,
+        control: UnixStream,
+    ) -> io::Result<std::process::Child> {
         std::process::Command::new(&self.program)
             .args([WORD, "init", &config.name])
             .env_clear()
@@ -177,7 +197,7 @@ impl Keeper {
 
     /// Where the disk and the volumes of a machine are; made if it has none yet.
     fn disks_of(&self, config: &mut Config) -> io::Result<Vec<PathBuf>> {
-        let mut disks = self.lock(&self.disks);
+        let mut disks = lock(&self.disks);
         config.fresh = !disks.contains_key(&config.name);
         if let Some(known) = disks.get(&config.name) {
             return Ok(known.clone());
@@ -192,7 +212,10 @@ impl Keeper {
                     fs::create_dir_all(&at)?;
                 }
             } else {
-                let name = match number.checked_sub(1).and_then(|number| config.volumes.get(number)) {
+                let name = match number
+                    .checked_sub(1)
+                    .and_then(|number| config.volumes.get(number))
+                {
                     None => config.name.clone(),
                     Some((path, _)) => format!("{}{}", config.name, path.display()).replace('/', "-"),
                 };
@@ -205,7 +228,7 @@ impl Keeper {
     }
 
     fn discard(&self, name: &str) -> io::Result<()> {
-        let Some(disks) = self.lock(&self.disks).remove(name) else {
+        let Some(disks) = lock(&self.disks).remove(name) else {
             return Ok(());
         };
         if !self.folders {
@@ -231,7 +254,9 @@ fn hand_over(control: &mut UnixStream, config: &Config, contents: &[Vec<u8>]) ->
 }
 
 /// The lab says nothing more about a machine that runs, except that it shall be killed, or leaves.
-fn kill_when_told(mut connection: UnixStream, machine: &OwnedFd) {
+fn kill_when_told(mut connection: UnixStream, machine: &Receiver<OwnedFd>) {
     let _ = connection.read(&mut [0]);
-    let _ = rustix::process::pidfd_send_signal(machine.as_fd(), rustix::process::Signal::KILL);
+    if let Ok(machine) = machine.recv() {
+        let _ = rustix::process::pidfd_send_signal(machine.as_fd(), rustix::process::Signal::KILL);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod etc;
 mod folders;
+mod handle;
 mod host;
 mod init;
 mod isolate;

@@ -1,5 +1,6 @@
 //! Where things are: sockets outside, and files under a root that may be a plain folder.
 
+use std::fmt::Write as _;
 use std::io;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,15 @@ pub(super) const VOLATILE_JOURNAL: &str = "/run/log/journal";
 pub(super) const UNITS: &str = "/etc/systemd/system";
 /// Where what is started at boot is linked.
 pub(super) const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
+
+/// Bytes as people write them.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
 
 /// The name of a machine's socket.
 pub(super) fn socket_name(machine: &str) -> String {

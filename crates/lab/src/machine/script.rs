@@ -22,7 +22,10 @@ fn refused(why: &str) -> io::Error {
 
 /// Rewrites a line: each command through `check`, which is given its words, the program first, and gives them back as
 /// they may be run.
-pub(super) fn rewrite(line: &str, check: impl Fn(&[String]) -> io::Result<Vec<String>>) -> io::Result<String> {
+pub(super) fn rewrite(
+    line: &str,
+    check: impl Fn(&[String]) -> io::Result<Vec<String>>,
+) -> io::Result<String> {
     let mut out = String::new();
     let mut words: Vec<(String, bool)> = Vec::new();
     let mut redirects = String::new();
@@ -58,7 +61,9 @@ pub(super) fn rewrite(line: &str, check: impl Fn(&[String]) -> io::Result<Vec<St
                 // The check knows what to make of a path.
                 let checked = check(&["cat".to_owned(), file])?;
                 let file = checked.get(1).cloned().unwrap_or_default();
-                redirects.push_str(&format!("{how}{} ", quote(&file)));
+                for part in [how, &quote(&file), " "] {
+                    redirects.push_str(part);
+                }
             }
         }
     }
@@ -164,7 +169,10 @@ mod tests {
     #[test]
     fn lines_are_rewritten_or_refused() {
         let check = |words: &[String]| match words.first().map(String::as_str) {
-            Some("cat" | "sort" | "awk") => Ok(words.iter().map(|word| word.replace("/var", "/lab/var")).collect()),
+            Some("cat" | "sort" | "awk") => Ok(words
+                .iter()
+                .map(|word| word.replace("/var", "/lab/var"))
+                .collect()),
             other => Err(std::io::Error::other(format!("{other:?}"))),
         };
         let cases = [
@@ -172,8 +180,14 @@ mod tests {
                 "awk '{print $1}' /var/x | sort",
                 Some("'awk' '{print $1}' '/lab/var/x' | 'sort' "),
             ),
-            ("cat /var/*.log 2>/dev/null", Some("'cat' /lab/var/*.log 2>'/dev/null' ")),
-            ("cat x > /var/y && sort", Some("'cat' 'x' >'/lab/var/y' && 'sort' ")),
+            (
+                "cat /var/*.log 2>/dev/null",
+                Some("'cat' /lab/var/*.log 2>'/dev/null' "),
+            ),
+            (
+                "cat x > /var/y && sort",
+                Some("'cat' 'x' >'/lab/var/y' && 'sort' "),
+            ),
             ("cat \"a b\"; sort 2>&1", Some("'cat' 'a b' ; 'sort' 2>&1 ")),
             ("cat $(id)", None),
             ("cat `id`", None),

@@ -3,8 +3,10 @@
 pub(super) mod bus;
 mod control;
 pub(super) mod exec;
+mod launch;
 pub(super) mod process;
 pub(super) mod service;
+mod stopping;
 pub(super) mod unit_file;
 mod units;
 
@@ -74,7 +76,9 @@ fn owned(stream: impl std::os::fd::AsFd) -> io::Result<OwnedFd> {
 }
 
 fn settle(control: &mut UnixStream) -> io::Result<Arc<Init>> {
-    let config: Config = wire::receive(control)?.ok_or(io::ErrorKind::UnexpectedEof)?.json()?;
+    let config: Config = wire::receive(control)?
+        .ok_or(io::ErrorKind::UnexpectedEof)?
+        .json()?;
     let mut contents = Vec::with_capacity(config.files.len());
     for _ in &config.files {
         contents.push(wire::receive_bytes(control)?);

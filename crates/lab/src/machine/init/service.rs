@@ -53,7 +53,7 @@ pub(crate) struct Service {
     pub(crate) stopping: bool,
     pub(crate) starts: Vec<Instant>,
     pub(crate) restarts: u32,
-    pub(crate) result: String,
+    pub(crate) result: &'static str,
     pub(crate) last: Option<(Ended, Option<Pid>)>,
     active_enter: Option<i64>,
     inactive_enter: Option<i64>,
@@ -85,7 +85,11 @@ impl Service {
             inactive_enter: self.inactive_enter,
             main_pid: self.pid.map_or(0, |pid| pid.as_raw_nonzero().get()),
             restarts: self.restarts,
-            result: if self.result.is_empty() { "success" } else { &self.result }.to_owned(),
+            result: if self.result.is_empty() {
+                "success".to_owned()
+            } else {
+                self.result.to_owned()
+            },
             ended: self.last.map(|(ended, pid)| {
                 let pid = pid.map_or(0, |pid| pid.as_raw_nonzero().get());
                 match ended {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -21,18 +18,15 @@ use crate::machine::journal::{self, Journal};
 use crate::machine::places::{self, Root};
 
 /// What could not be done, with the exit code of `systemctl`.
-type Refused = (u8, String);
-
-/// The longest line of a service that is kept whole.
-const LINE_BYTES: u64 = 48 << 10;
+pub(super) type Refused = (u8, String);
 
 /// All services of a machine.
 #[derive(Debug)]
 pub(crate) struct Units {
-    root: Root,
-    journal: Arc<Journal>,
-    services: Mutex<BTreeMap<String, Service>>,
-    changed: Condvar,
+    pub(super) root: Root,
+    pub(super) journal: Arc<Journal>,
+    pub(super) services: Mutex<BTreeMap<String, Service>>,
+    pub(super) changed: Condvar,
 }
 
 impl Units {
@@ -47,7 +41,7 @@ impl Units {
         units
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Service>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Service>> {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,8 +72,12 @@ impl Units {
     }
 
     /// Reads the file of a unit that was not known yet.
-    fn known<'a>(&self, services: &'a mut BTreeMap<String, Service>, name: &str) -> Option<&'a mut Service> {
-        if !services.get(name).is_some_and(|service| service.file.is_some()) {
+    pub(super) fn known<'a>(
+        &self,
+        services: &'a mut BTreeMap<String, Service>,
+        name: &str,
+    ) -> Option<&'a mut Service> {
+        if services.get(name).is_none_or(|service| service.file.is_none()) {
             let file = self.read(name)?;
             services.entry(name.to_owned()).or_default().file = Some(file);
         }
@@ -103,7 +101,11 @@ impl Units {
             let services = self.lock();
             let waits = |name: &String| {
                 let after = services.get(name).and_then(|service| service.file.as_ref());
-                after.is_some_and(|(file, _)| file.after.iter().any(|other| other != name && names.contains(other)))
+                after.is_some_and(|(file, _)| {
+                    file.after
+                        .iter()
+                        .any(|other| other != name && names.contains(other))
+                })
             };
             let next = names.iter().position(|name| !waits(name)).unwrap_or(0);
             ordered.push(names.remove(next));
@@ -129,6 +131,9 @@ impl Units {
             if !started {
                 return Err((1, failed_job(name)));
             }
+            if service.activity != Activity::Starting {
+                return Ok(());
+            }
             service.generation
         };
         self.wait_for_oneshot(name, generation)
@@ -138,11 +143,15 @@ impl Units {
         let mut services = self.lock();
         loop {
             match services.get(name) {
-                Some(service) if service.generation == generation && service.activity == Activity::Starting => {}
+                Some(service)
+                    if service.generation == generation && service.activity == Activity::Starting => {}
                 Some(service) if service.activity == Activity::Failed => return Err((1, failed_job(name))),
                 _ => return Ok(()),
             }
-            services = self.changed.wait(services).unwrap_or_else(PoisonError::into_inner);
+            services = self
+                .changed
+                .wait(services)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -152,34 +161,53 @@ impl Units {
             return false;
         };
         let now = Instant::now();
-        service.starts.retain(|at| now.duration_since(*at) < file.interval);
+        service
+            .starts
+            .retain(|at| now.duration_since(*at) < file.interval);
         if service.starts.len() >= file.burst {
-            self.journal.say(name, journal::WARNING, &format!("{name}: Start request repeated too quickly."));
-            self.journal.say(name, journal::WARNING, &format!("{name}: Failed with result 'start-limit-hit'."));
-            self.journal.say(name, journal::ERROR, &format!("Failed to start {}.", file.description));
-            "start-limit-hit".clone_into(&mut service.result);
+            self.journal.say(
+                name,
+                journal::WARNING,
+                &format!("{name}: Start request repeated too quickly."),
+            );
+            self.journal.say(
+                name,
+                journal::WARNING,
+                &format!("{name}: Failed with result 'start-limit-hit'."),
+            );
+            self.journal.say(
+                name,
+                journal::ERROR,
+                &format!("Failed to start {}.", file.description),
+            );
+            service.result = "start-limit-hit";
             service.become_(Activity::Failed);
             return false;
         }
         service.starts.push(now);
         service.generation += 1;
         service.stopping = false;
-        "success".clone_into(&mut service.result);
-        let invocation = format!("{:016x}{:016x}", jiff::Timestamp::now().as_microsecond(), service.generation);
+        service.result = "success";
+        let invocation = format!(
+            "{:016x}{:016x}",
+            jiff::Timestamp::now().as_microsecond(),
+            service.generation
+        );
         service.mark = format!("INVOCATION_ID={invocation}");
-        if file.kind == Type::Oneshot {
-            self.journal.say(name, journal::INFO, &format!("Starting {}...", file.description));
-        }
+        // Before it says anything itself.
+        let text = match file.kind {
+            Type::Oneshot => format!("Starting {}...", file.description),
+            Type::Simple => format!("Started {}.", file.description),
+        };
+        self.journal.say(name, journal::INFO, &text);
         let started = self.spawn(init, name, &file, &invocation);
         match started {
             Ok(started) => {
                 service.pid = Some(started.pid);
-                if file.kind == Type::Oneshot {
-                    service.become_(Activity::Starting);
-                } else {
-                    service.become_(Activity::Running);
-                    self.journal.say(name, journal::INFO, &format!("Started {}.", file.description));
-                }
+                service.become_(match file.kind {
+                    Type::Oneshot => Activity::Starting,
+                    Type::Simple => Activity::Running,
+                });
                 let (init, name, generation) = (Arc::clone(init), name.to_owned(), service.generation);
                 thread::spawn(move || {
                     if let Ok(ended) = started.ended.recv() {
@@ -204,50 +232,13 @@ impl Units {
         true
     }
 
-    fn spawn(&self, init: &Init, name: &str, file: &UnitFile, invocation: &str) -> std::io::Result<process::Started> {
-        let mut env = file.environment.clone();
-        if let Some(path) = &file.environment_file {
-            let optional = path.strip_prefix('-');
-            match self.root.at(optional.unwrap_or(path)).and_then(fs::read_to_string) {
-                Ok(text) => env.extend(environment(&text)),
-                Err(_) if optional.is_some() => {}
-                Err(cause) => return Err(cause),
-            }
-        }
-        env.insert("JOURNAL_STREAM".to_owned(), "8:1".to_owned());
-        let argv: Vec<String> = file.start.iter().map(|word| expand(word, &env)).collect();
-        let folder = file.folder.as_deref().map(Path::new);
-        let mut command = init.command(&argv, &env, folder, ("INVOCATION_ID", invocation))?;
-        let (reader, writer) = std::io::pipe()?;
-        command
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .process_group(0);
-        let started = init.processes.spawn(command)?;
-        let identifier = file.identifier.clone().unwrap_or_else(|| identifier(name, &argv));
-        let (journal, name, pid) = (Arc::clone(&self.journal), name.to_owned(), started.pid);
-        thread::spawn(move || {
-            let mut reader = BufReader::new(reader);
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                let read = std::io::Read::take(&mut reader, LINE_BYTES).read_until(b'\n', &mut line);
-                if !read.is_ok_and(|length| length > 0) {
-                    return;
-                }
-                let text = String::from_utf8_lossy(&line);
-                let (priority, text) = priority(text.trim_end());
-                journal.append(&name, &identifier, pid.as_raw_nonzero().get(), priority, text);
-            }
-        });
-        Ok(started)
-    }
-
     /// A main process ended.
     fn ended(&self, init: &Arc<Init>, name: &str, generation: u64, ended: Ended) {
         let mut services = self.lock();
-        if let Some(service) = services.get_mut(name).filter(|service| service.generation == generation) {
+        if let Some(service) = services
+            .get_mut(name)
+            .filter(|service| service.generation == generation)
+        {
             process::signal_marked(&service.mark, Signal::KILL);
             self.over(init, name, service, ended);
         }
@@ -271,17 +262,23 @@ impl Units {
         }
         if service.stopping {
             let killed = ended == Ended::Signal(9);
-            service.result = if killed { "timeout" } else { "success" }.to_owned();
+            service.result = if killed { "timeout" } else { "success" };
             self.quiet(name, service, killed);
-            self.journal.say(name, journal::INFO, &format!("Stopped {}.", file.description));
+            self.journal
+                .say(name, journal::INFO, &format!("Stopped {}.", file.description));
             return;
         }
         if !clean {
-            service.result = if matches!(ended, Ended::Code(_)) { "exit-code" } else { "signal" }.to_owned();
+            service.result = if matches!(ended, Ended::Code(_)) {
+                "exit-code"
+            } else {
+                "signal"
+            };
         }
         if file.kind == Type::Oneshot && clean && file.stays {
             service.become_(Activity::Exited);
-            self.journal.say(name, journal::INFO, &format!("Finished {}.", file.description));
+            self.journal
+                .say(name, journal::INFO, &format!("Finished {}.", file.description));
             return;
         }
         self.quiet(name, service, !clean);
@@ -294,14 +291,15 @@ impl Units {
         };
         if again {
             service.become_(Activity::Restarting);
-            self.start_later(init, name, service.generation, file.restart_after);
+            Self::start_later(init, name, service.generation, file.restart_after);
         } else if file.kind == Type::Oneshot {
             let (priority, word) = if clean {
                 (journal::INFO, "Finished")
             } else {
                 (journal::ERROR, "Failed to start")
             };
-            self.journal.say(name, priority, &format!("{word} {}.", file.description));
+            self.journal
+                .say(name, priority, &format!("{word} {}.", file.description));
         }
     }
 
@@ -311,12 +309,13 @@ impl Units {
             self.journal.say(name, journal::WARNING, &text);
             service.become_(Activity::Failed);
         } else {
-            self.journal.say(name, journal::INFO, &format!("{name}: Deactivated successfully."));
+            self.journal
+                .say(name, journal::INFO, &format!("{name}: Deactivated successfully."));
             service.become_(Activity::Inactive);
         }
     }
 
-    fn start_later(&self, init: &Arc<Init>, name: &str, generation: u64, after: Duration) {
+    fn start_later(init: &Arc<Init>, name: &str, generation: u64, after: Duration) {
         let (init, name) = (Arc::clone(init), name.to_owned());
         thread::spawn(move || {
             thread::sleep(after);
@@ -338,159 +337,18 @@ impl Units {
         });
     }
 
-    /// Stops a service, and waits until it did.
-    pub(crate) fn stop(&self, name: &str) -> Result<(), Refused> {
-        let mut services = self.lock();
-        let Some(service) = self.known(&mut services, name) else {
-            return Err((5, format!("Failed to stop {name}: Unit {name} not loaded.")));
-        };
-        let Some((file, _)) = service.file.clone() else {
-            return Ok(());
-        };
-        match service.activity {
-            Activity::Inactive | Activity::Failed => return Ok(()),
-            Activity::Restarting | Activity::Exited => {
-                service.generation += 1;
-                service.become_(Activity::Inactive);
-                self.journal.say(name, journal::INFO, &format!("Stopped {}.", file.description));
-                return Ok(());
-            }
-            Activity::Running | Activity::Starting | Activity::Stopping => {}
-        }
-        service.stopping = true;
-        service.become_(Activity::Stopping);
-        self.journal.say(name, journal::INFO, &format!("Stopping {}...", file.description));
-        process::signal_marked(&service.mark, Signal::TERM);
-        let (mark, generation) = (service.mark.clone(), service.generation);
-        let deadline = Instant::now() + file.stop_within;
-        let mut killed = false;
-        loop {
-            let stops = services
-                .get(name)
-                .is_some_and(|service| service.generation == generation && service.activity == Activity::Stopping);
-            if !stops {
-                return Ok(());
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() && !killed {
-                killed = true;
-                let text = format!("{name}: State 'stop-sigterm' timed out. Killing.");
-                self.journal.say(name, journal::WARNING, &text);
-                process::signal_marked(&mark, Signal::KILL);
-            }
-            let patience = if killed { Duration::from_millis(100) } else { left };
-            services = self
-                .changed
-                .wait_timeout(services, patience)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-    }
-
-    /// Stops a service if it runs, and starts it.
-    pub(crate) fn restart(&self, init: &Arc<Init>, name: &str) -> Result<(), Refused> {
-        self.stop(name).map_err(|_| (5, format!("Failed to restart {name}: Unit {name} not found.")))?;
-        self.start(init, name)
-    }
-
-    /// Runs what a service has for reading its configuration again.
-    pub(crate) fn reload(&self, init: &Arc<Init>, name: &str) -> Result<(), Refused> {
-        let refused = |why: &str| Err((1, format!("Failed to reload {name}: {why}")));
-        let (file, pid, mark) = {
-            let mut services = self.lock();
-            match self.known(&mut services, name) {
-                None => return Err((5, format!("Failed to reload {name}: Unit {name} not found."))),
-                Some(Service {
-                    file: Some((file, _)),
-                    pid: Some(pid),
-                    mark,
-                    activity: Activity::Running,
-                    ..
-                }) => (file.clone(), *pid, mark.clone()),
-                Some(_) => return refused(&format!("Unit {name} is not active.")),
-            }
-        };
-        if file.reload.is_empty() {
-            return refused(&format!("Job type reload is not applicable for unit {name}."));
-        }
-        let mut env = file.environment.clone();
-        env.insert("MAINPID".to_owned(), pid.as_raw_nonzero().to_string());
-        let argv: Vec<String> = file.reload.iter().map(|word| expand(word, &env)).collect();
-        let mark = mark.strip_prefix("INVOCATION_ID=").unwrap_or_default();
-        let ended = init
-            .command(&argv, &env, None, ("INVOCATION_ID", mark))
-            .and_then(|mut command| {
-                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                init.processes.spawn(command)
-            })
-            .ok()
-            .and_then(|started| started.ended.recv_timeout(Duration::from_secs(30)).ok());
-        if ended == Some(Ended::Code(0)) {
-            self.journal.say(name, journal::INFO, &format!("Reloaded {}.", file.description));
-            Ok(())
-        } else {
-            Err((1, failed_job(name)))
-        }
-    }
-
-    /// Forgets that services failed.
-    pub(crate) fn reset_failed(&self, name: Option<&str>) {
-        for (known, service) in self.lock().iter_mut() {
-            if name.is_none_or(|name| name == known) {
-                service.starts.clear();
-                service.restarts = 0;
-                if service.activity == Activity::Failed {
-                    "success".clone_into(&mut service.result);
-                    service.become_(Activity::Inactive);
-                }
-            }
-        }
-    }
-
-    /// Stops everything, until then at the latest.
-    pub(crate) fn stop_all(&self, deadline: Instant) {
-        let marks: Vec<String> = {
-            let mut services = self.lock();
-            for service in services.values_mut() {
-                service.stopping = true;
-                if service.activity == Activity::Restarting {
-                    service.generation += 1;
-                    service.become_(Activity::Inactive);
-                }
-            }
-            let running = services.iter().filter(|(_, service)| service.pid.is_some());
-            running
-                .map(|(name, service)| {
-                    let description = service.file.as_ref().map_or(name.as_str(), |(file, _)| &file.description);
-                    self.journal.say(name, journal::INFO, &format!("Stopping {description}..."));
-                    service.mark.clone()
-                })
-                .collect()
-        };
-        for mark in &marks {
-            process::signal_marked(mark, Signal::TERM);
-        }
-        let mut services = self.lock();
-        while services.values().any(|service| service.pid.is_some()) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            services = self
-                .changed
-                .wait_timeout(services, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-    }
-
     /// What a unit is doing.
     pub(crate) fn about(&self, name: &str) -> About {
         let mut services = self.lock();
         match self.known(&mut services, name) {
             Some(service) => {
                 let path = Path::new(places::UNITS).join(name);
-                let changed = self.root.at(&path).and_then(fs::metadata).and_then(|found| found.modified()).ok();
+                let changed = self
+                    .root
+                    .at(&path)
+                    .and_then(fs::metadata)
+                    .and_then(|found| found.modified())
+                    .ok();
                 service.about(name, &path, changed)
             }
             None => About {
@@ -512,49 +370,9 @@ impl Units {
     }
 }
 
-fn failed_job(name: &str) -> String {
+pub(super) fn failed_job(name: &str) -> String {
     format!(
         "Job for {name} failed because the control process exited with error code.\n\
          See \"systemctl status {name}\" and \"journalctl -xeu {name}\" for details."
     )
-}
-
-/// Who a service is in the journal.
-fn identifier(name: &str, argv: &[String]) -> String {
-    let program = argv.first().and_then(|program| program.rsplit('/').next()).unwrap_or(name);
-    if program == "lab-service" {
-        name.trim_end_matches(".service").to_owned()
-    } else {
-        program.to_owned()
-    }
-}
-
-/// `<3>text` is more severe than `text`.
-fn priority(line: &str) -> (u8, &str) {
-    let told = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    match told.and_then(|(level, text)| Some((level.parse::<u8>().ok().filter(|level| *level < 8)?, text))) {
-        Some(known) => known,
-        None => (journal::INFO, line),
-    }
-}
-
-fn environment(text: &str) -> BTreeMap<String, String> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with(['#', ';']))
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, value)| (name.trim().to_owned(), value.trim().trim_matches('"').to_owned()))
-        .collect()
-}
-
-/// `$NAME` and `${NAME}`.
-fn expand(word: &str, env: &BTreeMap<String, String>) -> String {
-    let mut text = word.to_owned();
-    for (name, value) in env {
-        text = text.replace(&format!("${{{name}}}"), value);
-        if text == format!("${name}") {
-            value.clone_into(&mut text);
-        }
-    }
-    text
 }

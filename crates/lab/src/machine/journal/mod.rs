@@ -61,7 +61,7 @@ impl Journal {
         getrandom::fill(&mut boot).map_err(io::Error::other)?;
         Ok(Self {
             folders: [root.at(places::JOURNAL)?, root.at(places::VOLATILE_JOURNAL)?],
-            boot: boot.iter().map(|byte| format!("{byte:02x}")).collect(),
+            boot: places::hex(&boot),
             torn: Mutex::new(false),
         })
     }
