@@ -187,6 +187,7 @@ async fn of_guest(
         (Verb::Get, ["config"], _) => guest::config(ask, target)?,
         (Verb::Get, ["pending"], _) => guest::pending(ask, target)?,
         (Verb::Put, ["config"], _) => guest_write::configure(ask, target)?,
+        (Verb::Post, ["config"], GuestKind::Vm) => guest_write::configure_later(ask, target)?,
         (Verb::Get, ["snapshot"], _) => guest::snapshots(ask, target)?,
         (Verb::Post, ["snapshot"], _) => guest_write::snapshot(ask, target)?,
         (Verb::Post, ["snapshot", name, "rollback"], _) => guest_write::rollback(ask, target, name)?,
@@ -252,7 +253,8 @@ mod tests {
             name: "audit@pve!readonly".to_owned(),
             role: Role::Auditor,
         };
-        let cases: [(Verb, &str, Option<(&str, &str)>); 12] = [
+        type Refused = Option<(&'static str, &'static str)>;
+        let cases: [(Verb, &str, Refused); 12] = [
             (Verb::Get, "cluster/resources", None),
             (Verb::Get, "nodes/delly/lxc/141/config", None),
             (
