@@ -69,7 +69,8 @@ pub(super) fn copy_alternatives(root: &Path) -> io::Result<()> {
             continue;
         };
         // Manual pages have many and nobody misses them.
-        if target.starts_with("/usr/bin") || target.starts_with("/usr/sbin") || target.starts_with("/usr/lib") {
+        if target.starts_with("/usr/bin") || target.starts_with("/usr/sbin") || target.starts_with("/usr/lib")
+        {
             symlink(target, folder.join(entry.file_name()))?;
         }
     }

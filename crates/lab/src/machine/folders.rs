@@ -62,7 +62,14 @@ const ALLOWED: &[Allowed] = &[
     Allowed {
         name: "sort",
         first: First::Path,
-        refused: &["-o", "--output", "--compress-program", "--files0-from", "-T", "--temporary"],
+        refused: &[
+            "-o",
+            "--output",
+            "--compress-program",
+            "--files0-from",
+            "-T",
+            "--temporary",
+        ],
     },
     Allowed {
         name: "tr",
@@ -147,7 +154,9 @@ pub(super) fn command(
         let (path, arguments) = allowed(&init.root, name, arguments)?;
         command.args([keeper::WORD, "run", &path]).args(arguments);
     }
-    let at = folder.and_then(|folder| init.root.at(folder).ok()).filter(|at| at.is_dir());
+    let at = folder
+        .and_then(|folder| init.root.at(folder).ok())
+        .filter(|at| at.is_dir());
     let root = init.root.at("/")?;
     let (mark, value) = init.folder_mark.clone();
     command
@@ -170,7 +179,9 @@ fn allowed(root: &Root, name: &str, arguments: &[String]) -> io::Result<(String,
             ("sh", vec!["-c".to_owned(), text])
         }
         _ => {
-            let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
+            let words: Vec<String> = std::iter::once(name.to_owned())
+                .chain(arguments.iter().cloned())
+                .collect();
             let checked = check(root, &words)?;
             (name, checked.into_iter().skip(1).collect())
         }
@@ -200,7 +211,10 @@ fn check(root: &Root, words: &[String]) -> io::Result<Vec<String>> {
     }
     for argument in arguments {
         if argument.len() > 1 && argument.starts_with('-') {
-            let bad = allowed.refused.iter().any(|refused| argument.starts_with(refused));
+            let bad = allowed
+                .refused
+                .iter()
+                .any(|refused| argument.starts_with(refused));
             if bad || argument.contains('/') {
                 return Err(refused(format!("{name}: {argument}: not allowed")));
             }
@@ -228,7 +242,10 @@ fn path(root: &Root, argument: &str) -> io::Result<String> {
 }
 
 /// Runs a program that ends with its parent: `run PROGRAM ARGUMENTS...`.
-#[expect(clippy::disallowed_methods, reason = "what runs in a machine of the lab are processes")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what runs in a machine of the lab are processes"
+)]
 pub(super) fn run(arguments: &[String]) -> std::process::ExitCode {
     let Some((program, arguments)) = arguments.split_first() else {
         return std::process::ExitCode::from(2);
@@ -249,10 +266,22 @@ mod tests {
         let root = Root::new(Some("/lab/x".into()));
         let cases: [(&[&str], Option<&[&str]>); 12] = [
             (&["cat", "/etc/hosts"], Some(&["cat", "/lab/x/etc/hosts"])),
-            (&["/usr/bin/head", "-n", "3", "log"], Some(&["head", "-n", "3", "log"])),
-            (&["grep", "/x", "/var/log/a"], Some(&["grep", "/x", "/lab/x/var/log/a"])),
-            (&["sed", "s/a/b/", "/f"], Some(&["sed", "--sandbox", "s/a/b/", "/lab/x/f"])),
-            (&["awk", "{print $1}", "/f"], Some(&["awk", "{print $1}", "/lab/x/f"])),
+            (
+                &["/usr/bin/head", "-n", "3", "log"],
+                Some(&["head", "-n", "3", "log"]),
+            ),
+            (
+                &["grep", "/x", "/var/log/a"],
+                Some(&["grep", "/x", "/lab/x/var/log/a"]),
+            ),
+            (
+                &["sed", "s/a/b/", "/f"],
+                Some(&["sed", "--sandbox", "s/a/b/", "/lab/x/f"]),
+            ),
+            (
+                &["awk", "{print $1}", "/f"],
+                Some(&["awk", "{print $1}", "/lab/x/f"]),
+            ),
             (&["awk", "BEGIN{system(\"id\")}"], None),
             (&["awk", "-f/etc/x"], None),
             (&["cat", "../../etc/shadow"], None),

@@ -12,7 +12,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::kept::{Kept, Splitter};
 use super::wire::{self, Ask, Config, ExecRequest, FileHead, Fill, Frame, Kind, Request};
-use super::{Chunk, Error, Exec, Finished, Isolation, Machine, Machines, Runs, Spec, Stop, Usage, Wish, keeper, places};
+use super::{
+    Chunk, Error, Exec, Finished, Isolation, Machine, Machines, Runs, Spec, Stop, Usage, Wish, keeper, places,
+};
 
 /// How long the keeper may take to get ready, and a machine to start.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -83,7 +85,9 @@ impl Machines {
             },
             Wish::Folders => "asked for".to_owned(),
         };
-        let keeper = start_keeper(&program, &folder, "folders").await.map_err(told("the keeper"))?;
+        let keeper = start_keeper(&program, &folder, "folders")
+            .await
+            .map_err(told("the keeper"))?;
         Ok(Self {
             isolation: Isolation::Folders { why },
             folder: opened,
@@ -134,7 +138,9 @@ impl Machines {
     pub(super) async fn throw_away(&self, name: &str) -> Result<(), Error> {
         let discard = async {
             let mut connection = self.folder.connect(keeper::SOCKET).await?;
-            let ask = Ask::Discard { name: name.to_owned() };
+            let ask = Ask::Discard {
+                name: name.to_owned(),
+            };
             wire::send_json_async(&mut connection, Kind::Request, &ask).await?;
             done(wire::receive_async(&mut connection).await?)
         };
@@ -211,7 +217,11 @@ fn done(frame: Option<Frame>) -> io::Result<()> {
 
 fn check_name(name: &str) -> Result<(), Error> {
     let takes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with(['.', '-']) && name.chars().all(takes) {
+    if !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(takes)
+    {
         return Ok(());
     }
     let cause = io::Error::new(io::ErrorKind::InvalidInput, "not a host name");
@@ -283,8 +293,14 @@ async fn keep(mut output: UnixStream, kept: Arc<Kept>) {
     let mut exit = None;
     while let Ok(Some(frame)) = wire::receive_async(&mut output).await {
         match frame.kind {
-            Kind::Stdout => stdout.add(&frame.body).into_iter().for_each(|line| kept.push(Chunk::Stdout(line))),
-            Kind::Stderr => stderr.add(&frame.body).into_iter().for_each(|line| kept.push(Chunk::Stderr(line))),
+            Kind::Stdout => stdout
+                .add(&frame.body)
+                .into_iter()
+                .for_each(|line| kept.push(Chunk::Stdout(line))),
+            Kind::Stderr => stderr
+                .add(&frame.body)
+                .into_iter()
+                .for_each(|line| kept.push(Chunk::Stderr(line))),
             Kind::Exit => {
                 exit = Some(frame.code());
                 break;
@@ -308,7 +324,11 @@ impl Machine {
             return Err(Error::Down(self.name.clone()));
         }
         let asked = async {
-            let mut connection = self.inner.folder.connect(&places::socket_name(&self.name)).await?;
+            let mut connection = self
+                .inner
+                .folder
+                .connect(&places::socket_name(&self.name))
+                .await?;
             wire::send_json_async(&mut connection, Kind::Request, request).await?;
             Ok(connection)
         };
@@ -373,7 +393,9 @@ impl Machine {
             wire::send_bytes_async(&mut connection, request).await?;
             all_bytes(&mut connection).await
         };
-        talked.await.map_err(self.failed(&format!("talking to port {port}")))
+        talked
+            .await
+            .map_err(self.failed(&format!("talking to port {port}")))
     }
 
     pub(super) async fn read_file(&self, path: &str) -> Result<Vec<u8>, Error> {
@@ -452,7 +474,9 @@ fn milliseconds(duration: Duration) -> u64 {
 async fn all_bytes(connection: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
-        let frame = wire::receive_async(connection).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let frame = wire::receive_async(connection)
+            .await?
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
         match frame.kind {
             Kind::Data => bytes.extend_from_slice(&frame.body),
             Kind::End => return Ok(bytes),

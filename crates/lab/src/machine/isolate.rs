@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{
@@ -51,7 +51,8 @@ pub(super) fn enter_keeper(folder: &Path) -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {} 1", user.as_raw()))?;
     fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(told("private mounts"))?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(told("private mounts"))?;
     // A machine that made namespaces of its own would get back what is taken from it. Not every kernel can be told.
     let _ = fs::write("/proc/sys/user/max_user_namespaces", "0");
     for needed in ["/usr/local", "/usr/bin/env"] {
@@ -59,7 +60,14 @@ pub(super) fn enter_keeper(folder: &Path) -> io::Result<()> {
     }
     let disks = folder.join("disks");
     fs::create_dir_all(&disks)?;
-    mount("lab", &disks, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0700,size=1m").map_err(told("tmpfs"))
+    mount(
+        "lab",
+        &disks,
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        c"mode=0700,size=1m",
+    )
+    .map_err(told("tmpfs"))
 }
 
 /// Gives this thread, and what it starts, namespaces of their own.
@@ -190,8 +198,8 @@ pub(super) fn assemble(config: &Config, disk: &Path, volumes: &[PathBuf], progra
 }
 
 fn bind_from_outside(outside: &Path, at: &Path) -> io::Result<()> {
-    let found =
-        fs::metadata(outside).map_err(|cause| io::Error::new(cause.kind(), format!("{}: {cause}", outside.display())))?;
+    let found = fs::metadata(outside)
+        .map_err(|cause| io::Error::new(cause.kind(), format!("{}: {cause}", outside.display())))?;
     if found.is_dir() {
         fs::create_dir_all(at)?;
     } else {
@@ -347,7 +355,12 @@ fn netlink_ask(netlink: &rustix::fd::OwnedFd, kind: u16, body: &[u8]) -> io::Res
     message.extend_from_slice(&FLAGS.to_ne_bytes());
     message.extend_from_slice(&[0; 8]);
     message.extend_from_slice(body);
-    sendto(netlink, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    sendto(
+        netlink,
+        &message,
+        SendFlags::empty(),
+        &SocketAddrNetlink::new(0, 0),
+    )?;
     let mut answer = [0_u8; 4096];
     let (got, _) = recv(netlink, answer.as_mut_slice(), RecvFlags::empty())?;
     let code = answer
@@ -366,11 +379,6 @@ fn netlink_ask(netlink: &rustix::fd::OwnedFd, kind: u16, body: &[u8]) -> io::Res
 pub(super) fn end_with_parent() -> io::Result<()> {
     let kill = Some(rustix::process::Signal::KILL);
     rustix::process::set_parent_process_death_signal(kill).map_err(told("death signal"))
-}
-
-/// Lets everyone read a folder, or also write to it as `/tmp` is.
-pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 /// Whether a path has a zero byte, which no file can have.

@@ -71,7 +71,8 @@ impl Options {
         while let Some((name, value)) = arguments.next() {
             let optional = |next: Option<&(String, Option<String>)>| {
                 value.clone().or_else(|| {
-                    next.filter(|(word, _)| !word.starts_with('-')).map(|(word, _)| word.clone())
+                    next.filter(|(word, _)| !word.starts_with('-'))
+                        .map(|(word, _)| word.clone())
                 })
             };
             match name.as_str() {
@@ -103,10 +104,10 @@ impl Options {
                 "--no-hostname" => options.hostname = false,
                 "--disk-usage" => options.disk_usage = true,
                 "--list-boots" => options.list_boots = true,
-                "--no-pager" | "-x" | "--catalog" | "-a" | "--all" | "-l" | "--full" | "--no-full" | "--utc" | "--system"
-                | "-m" | "--merge" | "--no-tail" => {}
-                "-u" | "--unit" | "-t" | "--identifier" | "-S" | "--since" | "-U" | "--until" | "-p" | "--priority"
-                | "-o" | "--output" | "-g" | "--grep" => {
+                "--no-pager" | "-x" | "--catalog" | "-a" | "--all" | "-l" | "--full" | "--no-full"
+                | "--utc" | "--system" | "-m" | "--merge" | "--no-tail" => {}
+                "-u" | "--unit" | "-t" | "--identifier" | "-S" | "--since" | "-U" | "--until" | "-p"
+                | "--priority" | "-o" | "--output" | "-g" | "--grep" => {
                     let value = value
                         .or_else(|| arguments.next().map(|(word, _)| word))
                         .ok_or(format!("journalctl: option '{name}' requires an argument"))?;
@@ -155,7 +156,8 @@ impl Options {
     }
 
     fn shows(&self, entry: &Entry, boot: Option<&str>) -> bool {
-        let among = |wanted: &[String], is: &str| wanted.is_empty() || wanted.iter().any(|name| glob(name, is));
+        let among =
+            |wanted: &[String], is: &str| wanted.is_empty() || wanted.iter().any(|name| glob(name, is));
         among(&self.units, &entry.unit)
             && among(&self.identifiers, &entry.identifier)
             && self.pid.is_none_or(|pid| pid == entry.pid)
@@ -169,12 +171,25 @@ impl Options {
     }
 }
 
+/// What takes the next word as its value, whatever that looks like.
+const TAKE_VALUES: [&str; 7] = [
+    "--unit",
+    "--identifier",
+    "--since",
+    "--until",
+    "--priority",
+    "--output",
+    "--grep",
+];
+
 /// `-xeu NAME` is `-x -e -u NAME`; `-n20` is `-n 20`; `--name=value` has its value with it.
 fn split(arguments: &[String]) -> Vec<(String, Option<String>)> {
     let mut all = Vec::new();
     let mut value_next = false;
     for argument in arguments {
-        let short = argument.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'));
+        let short = argument
+            .strip_prefix('-')
+            .filter(|rest| !rest.is_empty() && !rest.starts_with('-'));
         match (std::mem::take(&mut value_next), short, argument.split_once('=')) {
             (true, _, _) => all.push((argument.clone(), None)),
             (false, Some(letters), _) => {
@@ -193,7 +208,10 @@ fn split(arguments: &[String]) -> Vec<(String, Option<String>)> {
             (false, None, Some((name, value))) if name.starts_with("--") => {
                 all.push((name.to_owned(), Some(value.to_owned())));
             }
-            (false, None, _) => all.push((argument.clone(), None)),
+            (false, None, _) => {
+                value_next = TAKE_VALUES.contains(&argument.as_str());
+                all.push((argument.clone(), None));
+            }
         }
     }
     all
@@ -210,23 +228,31 @@ fn unit_name(name: &str) -> String {
 fn glob(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
-        Some((before, after)) => text
-            .strip_prefix(before)
-            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.get(at..).is_some_and(|rest| glob(after, rest)))),
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.get(at..).is_some_and(|rest| glob(after, rest)))
+        }),
     }
 }
 
 fn priorities(text: &str) -> Result<(u8, u8), String> {
     let level = |word: &str| {
-        let names = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"];
-        let by_name = names.iter().position(|name| *name == word).and_then(|at| u8::try_from(at).ok());
+        let names = [
+            "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug",
+        ];
+        let by_name = names
+            .iter()
+            .position(|name| *name == word)
+            .and_then(|at| u8::try_from(at).ok());
         let by_number = word.parse().ok().filter(|number| *number < 8);
         let by_alias = match word {
             "error" => Some(3),
             "warn" => Some(4),
             _ => None,
         };
-        by_name.or(by_number).or(by_alias).ok_or(format!("Unknown log level {text}"))
+        by_name
+            .or(by_number)
+            .or(by_alias)
+            .ok_or(format!("Unknown log level {text}"))
     };
     match text.split_once("..") {
         Some((from, to)) => {
@@ -240,7 +266,11 @@ fn priorities(text: &str) -> Result<(u8, u8), String> {
 /// As `journalctl` does it: letters of both kinds match where the pattern has small ones only.
 fn matches(pattern: &str, text: &str) -> bool {
     let small = !pattern.chars().any(char::is_uppercase);
-    let text = if small { text.to_lowercase() } else { text.to_owned() };
+    let text = if small {
+        text.to_lowercase()
+    } else {
+        text.to_owned()
+    };
     pattern.split('|').any(|alternative| {
         let parts: Vec<&str> = alternative.split(".*").collect();
         let mut rest = text.as_str();
@@ -271,7 +301,10 @@ fn run(options: &Options) -> io::Result<()> {
         return list_boots(&entries, &mut out);
     }
     let boot = entries.last().map(|entry| entry.boot.clone());
-    let mut shown: Vec<&Entry> = entries.iter().filter(|entry| options.shows(entry, boot.as_deref())).collect();
+    let mut shown: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| options.shows(entry, boot.as_deref()))
+        .collect();
     if let Some(lines) = options.lines {
         shown.drain(..shown.len().saturating_sub(lines));
     }
@@ -313,7 +346,11 @@ fn list_boots(entries: &[Entry], out: &mut impl Write) -> io::Result<()> {
     let count = boots.len();
     for (number, (boot, first, last)) in boots.into_iter().enumerate() {
         let back = count - 1 - number;
-        let back = if back == 0 { "0".to_owned() } else { format!("-{back}") };
+        let back = if back == 0 {
+            "0".to_owned()
+        } else {
+            format!("-{back}")
+        };
         let format = "%a %Y-%m-%d %H:%M:%S UTC";
         writeln!(out, "{back:>3} {boot} {}—{}", at(first, format), at(last, format))?;
     }
@@ -338,7 +375,11 @@ pub(super) fn short(entry: &Entry) -> String {
 }
 
 fn with_time(entry: &Entry, format: &str, hostname: bool) -> String {
-    let host = if hostname { format!("{} ", host_name()) } else { String::new() };
+    let host = if hostname {
+        format!("{} ", host_name())
+    } else {
+        String::new()
+    };
     format!(
         "{} {host}{}[{}]: {}",
         at(entry.time, format),

@@ -9,6 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -107,7 +108,10 @@ impl Keeper {
                 }
                 let name = config.name.clone();
                 if !self.lock(&self.running).insert(name.clone()) {
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is running already"));
+                    return Err(io::Error::new(
+                        io::ErrorKind::AlreadyExists,
+                        "it is running already",
+                    ));
                 }
                 let ended = self.start(*config, &contents, connection);
                 self.lock(&self.running).remove(&name);
@@ -128,9 +132,18 @@ impl Keeper {
     }
 
     /// Starts a machine and stays until it ended.
-    fn start(&self, mut config: Config, contents: &[Vec<u8>], connection: &mut UnixStream) -> io::Result<i32> {
+    fn start(
+        &self,
+        mut config: Config,
+        contents: &[Vec<u8>],
+        connection: &mut UnixStream,
+    ) -> io::Result<i32> {
         let disks = self.disks_of(&mut config)?;
         let listener = listen(&self.folder, &places::socket_name(&config.name))?;
+        // Begun first: a thread whose children are in another process namespace cannot begin threads.
+        let (running, runs) = channel();
+        let listening = connection.try_clone()?;
+        thread::spawn(move || kill_when_told(listening, &runs));
         if self.folders {
             config.root = disks.first().cloned().unwrap_or_default();
             config.folders = true;
@@ -144,21 +157,23 @@ impl Keeper {
         let mut child = self.spawn(&config, listener, theirs)?;
         let pid = rustix::process::Pid::from_child(&child);
         let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
-        let begun = hand_over(&mut control, &config, contents).and_then(|()| wire::send(connection, Kind::Done, &[]));
+        let begun =
+            hand_over(&mut control, &config, contents).and_then(|()| wire::send(connection, Kind::Done, &[]));
         if let Err(cause) = begun {
             let _ = child.kill();
             let _ = child.wait();
             return Err(cause);
         }
-        let listening = connection.try_clone()?;
-        thread::spawn(move || kill_when_told(listening, &handle));
+        let _ = running.send(handle);
         let status = child.wait()?;
         if self.folders {
             let keeper = rustix::process::getpid().as_raw_nonzero().get();
             let (mark, value) = places::machine_mark(&config.name, keeper);
             super::init::process::kill_marked(&format!("{mark}={value}"));
         }
-        Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+        Ok(status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
     }
 
     #[expect(
@@ -166,7 +181,12 @@ impl Keeper {
         clippy::disallowed_types,
         reason = "a machine of the lab is a process"
     )]
-    fn spawn(&self, config: &Config, listener: UnixListener, control: UnixStream) -> io::Result<std::process::Child> {
+    fn spawn(
+        &self,
+        config: &Config,
+        listener: UnixListener,
+        control: UnixStream,
+    ) -> io::Result<std::process::Child> {
         std::process::Command::new(&self.program)
             .args([WORD, "init", &config.name])
             .env_clear()
@@ -192,7 +212,10 @@ impl Keeper {
                     fs::create_dir_all(&at)?;
                 }
             } else {
-                let name = match number.checked_sub(1).and_then(|number| config.volumes.get(number)) {
+                let name = match number
+                    .checked_sub(1)
+                    .and_then(|number| config.volumes.get(number))
+                {
                     None => config.name.clone(),
                     Some((path, _)) => format!("{}{}", config.name, path.display()).replace('/', "-"),
                 };
@@ -231,7 +254,9 @@ fn hand_over(control: &mut UnixStream, config: &Config, contents: &[Vec<u8>]) ->
 }
 
 /// The lab says nothing more about a machine that runs, except that it shall be killed, or leaves.
-fn kill_when_told(mut connection: UnixStream, machine: &OwnedFd) {
+fn kill_when_told(mut connection: UnixStream, machine: &Receiver<OwnedFd>) {
     let _ = connection.read(&mut [0]);
-    let _ = rustix::process::pidfd_send_signal(machine.as_fd(), rustix::process::Signal::KILL);
+    if let Ok(machine) = machine.recv() {
+        let _ = rustix::process::pidfd_send_signal(machine.as_fd(), rustix::process::Signal::KILL);
+    }
 }

@@ -50,7 +50,9 @@ impl Lines {
         }
         let first = self.head.len() + self.lost;
         let number = number.max(first);
-        self.tail.get(number - first).map(|chunk| (chunk.clone(), number + 1))
+        self.tail
+            .get(number - first)
+            .map(|chunk| (chunk.clone(), number + 1))
     }
 }
 

@@ -22,7 +22,10 @@ fn refused(why: &str) -> io::Error {
 
 /// Rewrites a line: each command through `check`, which is given its words, the program first, and gives them back as
 /// they may be run.
-pub(super) fn rewrite(line: &str, check: impl Fn(&[String]) -> io::Result<Vec<String>>) -> io::Result<String> {
+pub(super) fn rewrite(
+    line: &str,
+    check: impl Fn(&[String]) -> io::Result<Vec<String>>,
+) -> io::Result<String> {
     let mut out = String::new();
     let mut words: Vec<(String, bool)> = Vec::new();
     let mut redirects = String::new();
@@ -164,7 +167,10 @@ mod tests {
     #[test]
     fn lines_are_rewritten_or_refused() {
         let check = |words: &[String]| match words.first().map(String::as_str) {
-            Some("cat" | "sort" | "awk") => Ok(words.iter().map(|word| word.replace("/var", "/lab/var")).collect()),
+            Some("cat" | "sort" | "awk") => Ok(words
+                .iter()
+                .map(|word| word.replace("/var", "/lab/var"))
+                .collect()),
             other => Err(std::io::Error::other(format!("{other:?}"))),
         };
         let cases = [
@@ -172,8 +178,14 @@ mod tests {
                 "awk '{print $1}' /var/x | sort",
                 Some("'awk' '{print $1}' '/lab/var/x' | 'sort' "),
             ),
-            ("cat /var/*.log 2>/dev/null", Some("'cat' /lab/var/*.log 2>'/dev/null' ")),
-            ("cat x > /var/y && sort", Some("'cat' 'x' >'/lab/var/y' && 'sort' ")),
+            (
+                "cat /var/*.log 2>/dev/null",
+                Some("'cat' /lab/var/*.log 2>'/dev/null' "),
+            ),
+            (
+                "cat x > /var/y && sort",
+                Some("'cat' 'x' >'/lab/var/y' && 'sort' "),
+            ),
             ("cat \"a b\"; sort 2>&1", Some("'cat' 'a b' ; 'sort' 2>&1 ")),
             ("cat $(id)", None),
             ("cat `id`", None),

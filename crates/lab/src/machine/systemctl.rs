@@ -89,8 +89,8 @@ impl Options {
                 "--no-legend" => options.legend = false,
                 "-q" | "--quiet" => options.quiet = true,
                 "--now" => options.now = true,
-                "--no-pager" | "--plain" | "--full" | "-l" | "--no-ask-password" | "--system" | "-f" | "--force"
-                | "--no-block" | "--wait" => {}
+                "--no-pager" | "--plain" | "--full" | "-l" | "--no-ask-password" | "--system" | "-f"
+                | "--force" | "--no-block" | "--wait" => {}
                 "--version" => options.verb = "--version".to_owned(),
                 unknown if unknown.starts_with('-') => {
                     return Err(format!("systemctl: unrecognized option '{unknown}'"));
@@ -166,7 +166,10 @@ fn run(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
 
 fn about(unit: &str) -> io::Result<About> {
     match ask(&Question::Show(unit.to_owned()))? {
-        Answer::Units(abouts) => abouts.into_iter().next().ok_or_else(|| io::Error::other("no answer")),
+        Answer::Units(abouts) => abouts
+            .into_iter()
+            .next()
+            .ok_or_else(|| io::Error::other("no answer")),
         Answer::Done | Answer::Failed(..) => Err(io::Error::other("no answer")),
     }
 }
@@ -229,7 +232,10 @@ fn show(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
             ("MainPID", about.main_pid.to_string()),
             ("NRestarts", about.restarts.to_string()),
             ("Result", about.result.clone()),
-            ("ExecMainPID", if about.main_pid == 0 { pid } else { about.main_pid }.to_string()),
+            (
+                "ExecMainPID",
+                if about.main_pid == 0 { pid } else { about.main_pid }.to_string(),
+            ),
             ("ExecMainCode", code.to_owned()),
             ("ExecMainStatus", status.to_string()),
             ("Id", about.name.clone()),
@@ -242,9 +248,14 @@ fn show(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
             ("UnitFileState", enabled_word(unit)?.to_owned()),
             ("ActiveEnterTimestamp", moment(about.active_enter)),
             ("InactiveEnterTimestamp", moment(about.inactive_enter)),
-            ("NeedDaemonReload", if about.stale { "yes" } else { "no" }.to_owned()),
+            (
+                "NeedDaemonReload",
+                if about.stale { "yes" } else { "no" }.to_owned(),
+            ),
         ];
-        let asked = |name: &str| options.properties.is_empty() || options.properties.iter().any(|asked| asked == name);
+        let asked = |name: &str| {
+            options.properties.is_empty() || options.properties.iter().any(|asked| asked == name)
+        };
         for (name, value) in all.iter().filter(|(name, _)| asked(name)) {
             if options.value {
                 writeln!(out, "{value}")?;
@@ -257,7 +268,10 @@ fn show(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
 }
 
 fn restart_word(about: &About) -> String {
-    let text = Root::of_environment().at(&about.path).and_then(fs::read_to_string).unwrap_or_default();
+    let text = Root::of_environment()
+        .at(&about.path)
+        .and_then(fs::read_to_string)
+        .unwrap_or_default();
     let word = text.lines().find_map(|line| line.trim().strip_prefix("Restart="));
     word.unwrap_or("no").trim().to_owned()
 }
@@ -280,13 +294,15 @@ fn enabled_word(unit: &str) -> io::Result<&'static str> {
     let Ok(text) = fs::read_to_string(root.at(Path::new(places::UNITS).join(unit))?) else {
         return Ok("");
     };
-    Ok(if fs::symlink_metadata(root.at(Path::new(places::WANTED).join(unit))?).is_ok() {
-        "enabled"
-    } else if UnitFile::parse(unit, &text).wanted_by.is_empty() {
-        "static"
-    } else {
-        "disabled"
-    })
+    Ok(
+        if fs::symlink_metadata(root.at(Path::new(places::WANTED).join(unit))?).is_ok() {
+            "enabled"
+        } else if UnitFile::parse(unit, &text).wanted_by.is_empty() {
+            "static"
+        } else {
+            "disabled"
+        },
+    )
 }
 
 fn is_enabled(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
@@ -430,7 +446,12 @@ fn status_of(about: &About, options: &Options, out: &mut Vec<u8>) -> io::Result<
         Some(time) => format!(" since {}; {}", moment(Some(time), false), ago(time)),
         None => String::new(),
     };
-    writeln!(out, "     Active: {} ({}){result}{since}", about.active, about.sub)?;
+    let sub = if about.sub == about.active {
+        String::new()
+    } else {
+        format!(" ({})", about.sub)
+    };
+    writeln!(out, "     Active: {}{sub}{result}{since}", about.active)?;
     if let Some((how, number, pid)) = &about.ended {
         let name = match how.as_str() {
             "exited" => super::init::service::exit_name(*number).to_owned(),
@@ -442,14 +463,24 @@ fn status_of(about: &About, options: &Options, out: &mut Vec<u8>) -> io::Result<
             name
         };
         let command = about.command.join(" ");
-        writeln!(out, "    Process: {pid} ExecStart={command} (code={how}, status={status})")?;
+        writeln!(
+            out,
+            "    Process: {pid} ExecStart={command} (code={how}, status={status})"
+        )?;
     }
     if about.main_pid != 0 {
-        let program = about.command.first().and_then(|program| program.rsplit('/').next()).unwrap_or("");
+        let program = about
+            .command
+            .first()
+            .and_then(|program| program.rsplit('/').next())
+            .unwrap_or("");
         writeln!(out, "   Main PID: {} ({program})", about.main_pid)?;
     }
     let entries = journal::read(&Root::of_environment());
-    let own: Vec<_> = entries.into_iter().filter(|entry| entry.unit == about.name).collect();
+    let own: Vec<_> = entries
+        .into_iter()
+        .filter(|entry| entry.unit == about.name)
+        .collect();
     if !own.is_empty() && options.lines > 0 {
         writeln!(out)?;
     }
@@ -473,16 +504,29 @@ fn list_units(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
     let shown: Vec<About> = abouts()?
         .into_iter()
         .filter(|about| options.services && (!options.failed || about.active == "failed"))
-        .filter(|about| options.all || options.failed || !options.states.is_empty() || about.active != "inactive")
+        .filter(|about| {
+            options.all || options.failed || !options.states.is_empty() || about.active != "inactive"
+        })
         .filter(|about| {
             options.states.is_empty()
-                || [&about.active, &about.sub, &about.load].iter().any(|state| options.states.contains(state))
+                || [&about.active, &about.sub, &about.load]
+                    .iter()
+                    .any(|state| options.states.contains(state))
         })
         .filter(|about| options.units.is_empty() || options.units.contains(&about.name))
         .collect();
-    let width = shown.iter().map(|about| about.name.len()).max().unwrap_or(0).max(4);
+    let width = shown
+        .iter()
+        .map(|about| about.name.len())
+        .max()
+        .unwrap_or(0)
+        .max(4);
     if options.legend && !shown.is_empty() {
-        writeln!(out, "  {:<width$} LOAD   ACTIVE     SUB          DESCRIPTION", "UNIT")?;
+        writeln!(
+            out,
+            "  {:<width$} LOAD   ACTIVE     SUB          DESCRIPTION",
+            "UNIT"
+        )?;
     }
     for about in &shown {
         let lead = match (options.legend, about.active == "failed") {
@@ -508,7 +552,12 @@ fn list_unit_files(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
         writeln!(out, "{:<32} STATE    PRESET", "UNIT FILE")?;
     }
     for about in &abouts {
-        writeln!(out, "{:<32} {:<8} enabled", about.name, enabled_word(&about.name)?)?;
+        writeln!(
+            out,
+            "{:<32} {:<8} enabled",
+            about.name,
+            enabled_word(&about.name)?
+        )?;
     }
     if options.legend {
         writeln!(out, "\n{} unit files listed.", abouts.len())?;

@@ -100,10 +100,7 @@ impl From<io::Error> for Failure {
         Self {
             text: cause.to_string(),
             errno: cause.raw_os_error(),
-            timed_out: matches!(
-                cause.kind(),
-                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
-            ),
+            timed_out: matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock),
         }
     }
 }
@@ -261,7 +258,11 @@ pub(super) fn receive_bytes(from: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// [`send`], for the lab's own side.
-pub(super) async fn send_async(to: &mut (impl AsyncWrite + Unpin), kind: Kind, body: &[u8]) -> io::Result<()> {
+pub(super) async fn send_async(
+    to: &mut (impl AsyncWrite + Unpin),
+    kind: Kind,
+    body: &[u8],
+) -> io::Result<()> {
     to.write_all(&head(kind, body)?).await?;
     to.write_all(body).await
 }

@@ -45,7 +45,12 @@ async fn a_container_ends_with_its_program_and_its_output_stays() {
             all = "one\n! two\n".to_owned();
         }
         assert_eq!(all, expected, "{line}");
-        assert!(machine.exec(interlock_lab::machine::Exec::default()).await.is_err());
+        assert!(
+            machine
+                .exec(interlock_lab::machine::Exec::default())
+                .await
+                .is_err()
+        );
     }
 }
 
@@ -56,7 +61,10 @@ async fn a_container_serves_and_is_stopped() {
     spec.files = vec![file("/etc/app.toml", "name = \"app\"\nlisten = 8080\n")];
     spec.runs = Runs::Program(vec!["lab-service".to_owned(), "/etc/app.toml".to_owned()]);
     let machine = lab.machines.start(&spec).await.unwrap();
-    until("listens", || async { get(&machine, 8080, "/").await.contains("<h1>app</h1>") }).await;
+    until("listens", || async {
+        get(&machine, 8080, "/").await.contains("<h1>app</h1>")
+    })
+    .await;
     assert_eq!(out(&machine, "cat /etc/hostname").await, "box\n");
     let begun = Instant::now();
     machine.stop(Stop::Ask(Duration::from_secs(10))).await;

@@ -10,13 +10,27 @@ pub(super) async fn check_basics(machines: &Machines) {
     let process = std::process::id().to_be_bytes();
     // Tests at the same time share the network.
     spec.address = Some([10, process[1], process[2], process[3]].into());
-    spec.files = service("app", "Restart=on-failure", "listen = 18080\nlog = \"/var/log/app.log\"");
+    spec.files = service(
+        "app",
+        "Restart=on-failure",
+        "listen = 18080\nlog = \"/var/log/app.log\"",
+    );
     spec.files.push(file("/var/log/x", "b 1\na 2\nb 3\n"));
     let machine = machines.start(&spec).await.unwrap();
-    until("serves", || async { get(&machine, 18080, "/health").await.contains("200 OK") }).await;
+    until("serves", || async {
+        get(&machine, 18080, "/health").await.contains("200 OK")
+    })
+    .await;
     let counted = out(&machine, "awk '{print $1}' /var/log/x | sort | uniq -c").await;
-    assert_eq!(counted.split_whitespace().collect::<Vec<_>>(), ["1", "a", "2", "b"]);
-    assert!(out(&machine, "grep -c listening /var/log/app.log").await.starts_with('1'));
+    assert_eq!(
+        counted.split_whitespace().collect::<Vec<_>>(),
+        ["1", "a", "2", "b"]
+    );
+    assert!(
+        out(&machine, "grep -c listening /var/log/app.log")
+            .await
+            .starts_with('1')
+    );
     let cases: [(&[&str], i32, &str); 6] = [
         (&["systemctl", "is-active", "app"], 0, "active\n"),
         (&["cat", "/etc/hostname"], 0, "plain\n"),
@@ -27,16 +41,28 @@ pub(super) async fn check_basics(machines: &Machines) {
     ];
     for (argv, code, expected) in cases {
         let done = super::support::run(&machine, argv).await;
-        assert_eq!((done.code, text(&done.stdout).as_str()), (code, expected), "{argv:?}: {}", text(&done.stderr));
+        assert_eq!(
+            (done.code, text(&done.stdout).as_str()),
+            (code, expected),
+            "{argv:?}: {}",
+            text(&done.stderr)
+        );
     }
     let journal = super::support::run(&machine, &["journalctl", "-u", "app", "-o", "cat"]).await;
-    assert!(text(&journal.stdout).contains("Started app server."), "{}", text(&journal.stdout));
+    assert!(
+        text(&journal.stdout).contains("Started app server."),
+        "{}",
+        text(&journal.stdout)
+    );
     assert_eq!(machine.read("/var/log/x").await.unwrap(), b"b 1\na 2\nb 3\n");
     assert!(machine.read("/../../../../../../../../etc/passwd").await.is_err());
     assert_eq!(machine.usage().await.unwrap()[0].total, 16 << 20);
     machine.stop(Stop::Kill).await;
     let again = machines.start(&spec).await.unwrap();
-    until("serves again", || async { get(&again, 18080, "/health").await.contains("200 OK") }).await;
+    until("serves again", || async {
+        get(&again, 18080, "/health").await.contains("200 OK")
+    })
+    .await;
     assert_eq!(sh(&again, "rm /var/log/x && ls /var/log/x").await.code, 2);
     again.stop(Stop::Kill).await;
     machines.discard("plain").await.unwrap();
@@ -45,7 +71,9 @@ pub(super) async fn check_basics(machines: &Machines) {
 #[tokio::test]
 async fn machines_without_namespaces_say_so_and_do_less() {
     let folder = tempfile::tempdir().unwrap();
-    let machines = Machines::new(program(), folder.path().to_owned(), Wish::Folders).await.unwrap();
+    let machines = Machines::new(program(), folder.path().to_owned(), Wish::Folders)
+        .await
+        .unwrap();
     assert!(matches!(machines.isolation(), Isolation::Folders { .. }));
     check_basics(&machines).await;
 }

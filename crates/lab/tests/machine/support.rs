@@ -17,11 +17,15 @@ pub(super) fn program() -> PathBuf {
 /// Machines in namespaces; nothing where this system forbids them, which is said aloud.
 pub(super) async fn lab() -> Option<Lab> {
     let folder = tempfile::tempdir().unwrap();
-    let machines = Machines::new(program(), folder.path().join("machines"), Wish::Best).await.unwrap();
+    let machines = Machines::new(program(), folder.path().join("machines"), Wish::Best)
+        .await
+        .unwrap();
     match machines.isolation().clone() {
         Isolation::Namespaces => Some(Lab { machines, folder }),
         Isolation::Folders { why } => {
-            eprintln!("NOT TESTED IN NAMESPACES: this system forbids them ({why}); checking the fallback instead");
+            eprintln!(
+                "NOT TESTED IN NAMESPACES: this system forbids them ({why}); checking the fallback instead"
+            );
             super::folders::check_basics(&machines).await;
             None
         }
@@ -53,8 +57,14 @@ pub(super) fn service(name: &str, unit: &str, config: &str) -> Vec<File> {
     );
     vec![
         file(&format!("/etc/systemd/system/{name}.service"), &unit),
-        file(&format!("/etc/systemd/system/multi-user.target.wants/{name}.service"), &unit),
-        file(&format!("/etc/{name}.toml"), &format!("name = \"{name}\"\n{config}\n")),
+        file(
+            &format!("/etc/systemd/system/multi-user.target.wants/{name}.service"),
+            &unit,
+        ),
+        file(
+            &format!("/etc/{name}.toml"),
+            &format!("name = \"{name}\"\n{config}\n"),
+        ),
     ]
 }
 
@@ -78,7 +88,13 @@ pub(super) fn text(bytes: &[u8]) -> String {
 
 pub(super) async fn out(machine: &Machine, line: &str) -> String {
     let done = sh(machine, line).await;
-    assert_eq!(done.code, 0, "{line}: {} {}", text(&done.stdout), text(&done.stderr));
+    assert_eq!(
+        done.code,
+        0,
+        "{line}: {} {}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     text(&done.stdout)
 }
 

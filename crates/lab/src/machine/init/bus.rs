@@ -77,7 +77,10 @@ pub(super) fn serve(init: &Arc<Init>) -> io::Result<()> {
 }
 
 /// A root that is a plain folder may have a path too long for a socket.
-fn with_short_path<T>(path: &std::path::Path, use_it: impl Fn(&std::path::Path) -> io::Result<T>) -> io::Result<T> {
+fn with_short_path<T>(
+    path: &std::path::Path,
+    use_it: impl Fn(&std::path::Path) -> io::Result<T>,
+) -> io::Result<T> {
     use std::os::fd::AsRawFd as _;
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return use_it(path);

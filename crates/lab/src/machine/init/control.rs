@@ -108,7 +108,11 @@ fn usage(init: &Init) -> io::Result<Vec<Fill>> {
             let at = init.root.at(&path)?;
             if init.root.folder().is_some() {
                 let used = folder_size(&at)?;
-                return Ok(Fill { path, total: size, used });
+                return Ok(Fill {
+                    path,
+                    total: size,
+                    used,
+                });
             }
             let disk = rustix::fs::statvfs(&at)?;
             Ok(Fill {

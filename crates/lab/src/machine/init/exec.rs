@@ -58,7 +58,12 @@ impl Init {
         let path = all.get("PATH").map_or(etc::PATH, String::as_str);
         let found = find(program, path, folder)?;
         let mut command = new_command(&found);
-        command.arg0(program).args(arguments).env_clear().envs(&all).current_dir(folder);
+        command
+            .arg0(program)
+            .args(arguments)
+            .env_clear()
+            .envs(&all)
+            .current_dir(folder);
         Ok(command)
     }
 }
@@ -93,16 +98,25 @@ fn find(program: &str, path: &str, folder: &Path) -> io::Result<PathBuf> {
 pub(super) fn run(init: &Init, request: &ExecRequest, mut connection: UnixStream) -> io::Result<()> {
     let session = format!("c{}", SESSIONS.fetch_add(1, Ordering::Relaxed));
     let mark = ("XDG_SESSION_ID", session.as_str());
-    let mut env: BTreeMap<String, String> = [("HOME", "/root"), ("USER", "root"), ("LOGNAME", "root"), ("SHELL", "/bin/sh")]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
+    let mut env: BTreeMap<String, String> = [
+        ("HOME", "/root"),
+        ("USER", "root"),
+        ("LOGNAME", "root"),
+        ("SHELL", "/bin/sh"),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .collect();
     env.extend(request.env.clone());
     let folder = request.folder.as_deref().unwrap_or(Path::new("/root"));
     let started = init
         .command(&request.argv, &env, Some(folder), mark)
         .and_then(|mut command| {
-            let stdin = if request.reads { Stdio::piped() } else { Stdio::null() };
+            let stdin = if request.reads {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            };
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
             command.process_group(0);
             init.processes.spawn(command)
@@ -124,11 +138,20 @@ fn not_started(argv: &[String], cause: &io::Error, connection: &mut UnixStream) 
         io::ErrorKind::PermissionDenied => (126, "Permission denied".to_owned()),
         _ => (126, cause.to_string()),
     };
-    wire::send(connection, Kind::Stderr, format!("sh: 1: {name}: {why}\n").as_bytes())?;
+    wire::send(
+        connection,
+        Kind::Stderr,
+        format!("sh: 1: {name}: {why}\n").as_bytes(),
+    )?;
     wire::send(connection, Kind::Exit, &i32::to_be_bytes(code))
 }
 
-fn follow(mut started: Started, connection: UnixStream, mark: &str, timeout: Option<Duration>) -> io::Result<()> {
+fn follow(
+    mut started: Started,
+    connection: UnixStream,
+    mark: &str,
+    timeout: Option<Duration>,
+) -> io::Result<()> {
     let (events, happened) = sync_channel(16);
     if let Some(stdout) = started.child.stdout.take() {
         pass_on(stdout, Kind::Stdout, events.clone());
@@ -136,7 +159,11 @@ fn follow(mut started: Started, connection: UnixStream, mark: &str, timeout: Opt
     if let Some(stderr) = started.child.stderr.take() {
         pass_on(stderr, Kind::Stderr, events.clone());
     }
-    feed(started.child.stdin.take(), connection.try_clone()?, events.clone());
+    feed(
+        started.child.stdin.take(),
+        connection.try_clone()?,
+        events.clone(),
+    );
     let ended = started.ended;
     thread::spawn(move || {
         if let Ok(how) = ended.recv() {
@@ -166,7 +193,9 @@ fn until_end(
     let mut killed = false;
     let (mut open, mut code) = (2, None);
     loop {
-        let left = deadline.filter(|_| !killed).map(|at| at.saturating_duration_since(Instant::now()));
+        let left = deadline
+            .filter(|_| !killed)
+            .map(|at| at.saturating_duration_since(Instant::now()));
         let patience = match code {
             Some(_) => LINGER,
             None => left.unwrap_or(Duration::from_secs(3600)),
@@ -226,7 +255,10 @@ fn feed(stdin: Option<std::process::ChildStdin>, mut connection: UnixStream, eve
             match frame.kind {
                 Kind::Data => {
                     // A program need not read all that it is given.
-                    if stdin.as_mut().is_some_and(|to| to.write_all(&frame.body).is_err()) {
+                    if stdin
+                        .as_mut()
+                        .is_some_and(|to| to.write_all(&frame.body).is_err())
+                    {
                         stdin = None;
                     }
                 }
@@ -239,11 +271,17 @@ fn feed(stdin: Option<std::process::ChildStdin>, mut connection: UnixStream, eve
 
 /// Runs the one program of a machine, and ends the machine with it.
 pub(super) fn run_program(init: &Init, argv: &[String], mut connection: UnixStream) -> i32 {
-    let env = [("HOME".to_owned(), "/root".to_owned()), ("HOSTNAME".to_owned(), init.config.name.clone())];
+    let env = [
+        ("HOME".to_owned(), "/root".to_owned()),
+        ("HOSTNAME".to_owned(), init.config.name.clone()),
+    ];
     let started = init
         .command(argv, &env.into(), None, ("container", "lab"))
         .and_then(|mut command| {
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
             command.process_group(0);
             init.processes.spawn(command)
         });
@@ -252,7 +290,11 @@ pub(super) fn run_program(init: &Init, argv: &[String], mut connection: UnixStre
         Err(cause) => {
             let why = format!("exec: {}: {cause}\n", argv.first().map_or("", String::as_str));
             let _ = wire::send(&mut connection, Kind::Stderr, why.as_bytes());
-            return if cause.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+            return if cause.kind() == io::ErrorKind::NotFound {
+                127
+            } else {
+                126
+            };
         }
     };
     let (events, happened) = sync_channel(16);
@@ -262,7 +304,10 @@ pub(super) fn run_program(init: &Init, argv: &[String], mut connection: UnixStre
     if let Some(stderr) = started.child.stderr.take() {
         pass_on(stderr, Kind::Stderr, events.clone());
     }
-    *init.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(started.pid);
+    *init
+        .program
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(started.pid);
     let ended = started.ended;
     thread::spawn(move || {
         if let Ok(how) = ended.recv() {
@@ -271,4 +316,3 @@ pub(super) fn run_program(init: &Init, argv: &[String], mut connection: UnixStre
     });
     until_end(&happened, &connection, None, || {})
 }
-

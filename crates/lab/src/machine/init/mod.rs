@@ -74,7 +74,9 @@ fn owned(stream: impl std::os::fd::AsFd) -> io::Result<OwnedFd> {
 }
 
 fn settle(control: &mut UnixStream) -> io::Result<Arc<Init>> {
-    let config: Config = wire::receive(control)?.ok_or(io::ErrorKind::UnexpectedEof)?.json()?;
+    let config: Config = wire::receive(control)?
+        .ok_or(io::ErrorKind::UnexpectedEof)?
+        .json()?;
     let mut contents = Vec::with_capacity(config.files.len());
     for _ in &config.files {
         contents.push(wire::receive_bytes(control)?);

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitIdOptions, WaitIdStatus, WaitOptions, WaitStatus};
 
-#[expect(clippy::disallowed_types, reason = "what runs in a machine of the lab are processes")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "what runs in a machine of the lab are processes"
+)]
 pub(crate) type Command = std::process::Command;
 
 /// How a process ended.
@@ -131,7 +134,9 @@ pub(crate) fn signal_marked(mark: &str, signal: Signal) -> usize {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
             continue;
         };
-        let marked = environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes());
+        let marked = environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes());
         let alive = !fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_zombie(&stat));
         if let Some(pid) = Pid::from_raw(pid).filter(|pid| marked && alive && *pid != own) {
             count += 1;
@@ -159,7 +164,8 @@ fn all_pids() -> Vec<i32> {
 }
 
 fn is_zombie(stat: &str) -> bool {
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
 /// The name of a signal, as systemd writes it.

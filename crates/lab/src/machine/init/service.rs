@@ -85,7 +85,12 @@ impl Service {
             inactive_enter: self.inactive_enter,
             main_pid: self.pid.map_or(0, |pid| pid.as_raw_nonzero().get()),
             restarts: self.restarts,
-            result: if self.result.is_empty() { "success" } else { &self.result }.to_owned(),
+            result: if self.result.is_empty() {
+                "success"
+            } else {
+                &self.result
+            }
+            .to_owned(),
             ended: self.last.map(|(ended, pid)| {
                 let pid = pid.map_or(0, |pid| pid.as_raw_nonzero().get());
                 match ended {

@@ -76,7 +76,8 @@ impl UnitFile {
                     "Install" => "Install",
                     _ => "",
                 };
-            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) {
+            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';']))
+            {
                 unit.set(section, key.trim(), value.trim());
             }
         }
@@ -92,10 +93,18 @@ impl UnitFile {
                 self.interval = duration(value).unwrap_or(self.interval);
             }
             ("Service", "Type") => {
-                self.kind = if value == "oneshot" { Type::Oneshot } else { Type::Simple };
+                self.kind = if value == "oneshot" {
+                    Type::Oneshot
+                } else {
+                    Type::Simple
+                };
             }
-            ("Service", "ExecStart") => self.start = words(value.trim_start_matches(['-', '@', '+', '!', ':'])),
-            ("Service", "ExecReload") => self.reload = words(value.trim_start_matches(['-', '@', '+', '!', ':'])),
+            ("Service", "ExecStart") => {
+                self.start = words(value.trim_start_matches(['-', '@', '+', '!', ':']))
+            }
+            ("Service", "ExecReload") => {
+                self.reload = words(value.trim_start_matches(['-', '@', '+', '!', ':']))
+            }
             ("Service", "Environment") => self.environment.extend(
                 words(value)
                     .iter()
@@ -152,7 +161,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut sum = Duration::ZERO;
     let mut some = false;
     for word in text.split_whitespace() {
-        let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+        let digits = word
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(word.len());
         let (number, unit) = word.split_at(digits);
         let number: f64 = number.parse().ok()?;
         let seconds = match unit {

@@ -103,7 +103,11 @@ impl Units {
             let services = self.lock();
             let waits = |name: &String| {
                 let after = services.get(name).and_then(|service| service.file.as_ref());
-                after.is_some_and(|(file, _)| file.after.iter().any(|other| other != name && names.contains(other)))
+                after.is_some_and(|(file, _)| {
+                    file.after
+                        .iter()
+                        .any(|other| other != name && names.contains(other))
+                })
             };
             let next = names.iter().position(|name| !waits(name)).unwrap_or(0);
             ordered.push(names.remove(next));
@@ -129,6 +133,9 @@ impl Units {
             if !started {
                 return Err((1, failed_job(name)));
             }
+            if service.activity != Activity::Starting {
+                return Ok(());
+            }
             service.generation
         };
         self.wait_for_oneshot(name, generation)
@@ -138,11 +145,15 @@ impl Units {
         let mut services = self.lock();
         loop {
             match services.get(name) {
-                Some(service) if service.generation == generation && service.activity == Activity::Starting => {}
+                Some(service)
+                    if service.generation == generation && service.activity == Activity::Starting => {}
                 Some(service) if service.activity == Activity::Failed => return Err((1, failed_job(name))),
                 _ => return Ok(()),
             }
-            services = self.changed.wait(services).unwrap_or_else(PoisonError::into_inner);
+            services = self
+                .changed
+                .wait(services)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -152,11 +163,25 @@ impl Units {
             return false;
         };
         let now = Instant::now();
-        service.starts.retain(|at| now.duration_since(*at) < file.interval);
+        service
+            .starts
+            .retain(|at| now.duration_since(*at) < file.interval);
         if service.starts.len() >= file.burst {
-            self.journal.say(name, journal::WARNING, &format!("{name}: Start request repeated too quickly."));
-            self.journal.say(name, journal::WARNING, &format!("{name}: Failed with result 'start-limit-hit'."));
-            self.journal.say(name, journal::ERROR, &format!("Failed to start {}.", file.description));
+            self.journal.say(
+                name,
+                journal::WARNING,
+                &format!("{name}: Start request repeated too quickly."),
+            );
+            self.journal.say(
+                name,
+                journal::WARNING,
+                &format!("{name}: Failed with result 'start-limit-hit'."),
+            );
+            self.journal.say(
+                name,
+                journal::ERROR,
+                &format!("Failed to start {}.", file.description),
+            );
             "start-limit-hit".clone_into(&mut service.result);
             service.become_(Activity::Failed);
             return false;
@@ -165,21 +190,26 @@ impl Units {
         service.generation += 1;
         service.stopping = false;
         "success".clone_into(&mut service.result);
-        let invocation = format!("{:016x}{:016x}", jiff::Timestamp::now().as_microsecond(), service.generation);
+        let invocation = format!(
+            "{:016x}{:016x}",
+            jiff::Timestamp::now().as_microsecond(),
+            service.generation
+        );
         service.mark = format!("INVOCATION_ID={invocation}");
-        if file.kind == Type::Oneshot {
-            self.journal.say(name, journal::INFO, &format!("Starting {}...", file.description));
-        }
+        // Before it says anything itself.
+        let text = match file.kind {
+            Type::Oneshot => format!("Starting {}...", file.description),
+            Type::Simple => format!("Started {}.", file.description),
+        };
+        self.journal.say(name, journal::INFO, &text);
         let started = self.spawn(init, name, &file, &invocation);
         match started {
             Ok(started) => {
                 service.pid = Some(started.pid);
-                if file.kind == Type::Oneshot {
-                    service.become_(Activity::Starting);
-                } else {
-                    service.become_(Activity::Running);
-                    self.journal.say(name, journal::INFO, &format!("Started {}.", file.description));
-                }
+                service.become_(match file.kind {
+                    Type::Oneshot => Activity::Starting,
+                    Type::Simple => Activity::Running,
+                });
                 let (init, name, generation) = (Arc::clone(init), name.to_owned(), service.generation);
                 thread::spawn(move || {
                     if let Ok(ended) = started.ended.recv() {
@@ -204,11 +234,21 @@ impl Units {
         true
     }
 
-    fn spawn(&self, init: &Init, name: &str, file: &UnitFile, invocation: &str) -> std::io::Result<process::Started> {
+    fn spawn(
+        &self,
+        init: &Init,
+        name: &str,
+        file: &UnitFile,
+        invocation: &str,
+    ) -> std::io::Result<process::Started> {
         let mut env = file.environment.clone();
         if let Some(path) = &file.environment_file {
             let optional = path.strip_prefix('-');
-            match self.root.at(optional.unwrap_or(path)).and_then(fs::read_to_string) {
+            match self
+                .root
+                .at(optional.unwrap_or(path))
+                .and_then(fs::read_to_string)
+            {
                 Ok(text) => env.extend(environment(&text)),
                 Err(_) if optional.is_some() => {}
                 Err(cause) => return Err(cause),
@@ -247,7 +287,10 @@ impl Units {
     /// A main process ended.
     fn ended(&self, init: &Arc<Init>, name: &str, generation: u64, ended: Ended) {
         let mut services = self.lock();
-        if let Some(service) = services.get_mut(name).filter(|service| service.generation == generation) {
+        if let Some(service) = services
+            .get_mut(name)
+            .filter(|service| service.generation == generation)
+        {
             process::signal_marked(&service.mark, Signal::KILL);
             self.over(init, name, service, ended);
         }
@@ -273,15 +316,22 @@ impl Units {
             let killed = ended == Ended::Signal(9);
             service.result = if killed { "timeout" } else { "success" }.to_owned();
             self.quiet(name, service, killed);
-            self.journal.say(name, journal::INFO, &format!("Stopped {}.", file.description));
+            self.journal
+                .say(name, journal::INFO, &format!("Stopped {}.", file.description));
             return;
         }
         if !clean {
-            service.result = if matches!(ended, Ended::Code(_)) { "exit-code" } else { "signal" }.to_owned();
+            service.result = if matches!(ended, Ended::Code(_)) {
+                "exit-code"
+            } else {
+                "signal"
+            }
+            .to_owned();
         }
         if file.kind == Type::Oneshot && clean && file.stays {
             service.become_(Activity::Exited);
-            self.journal.say(name, journal::INFO, &format!("Finished {}.", file.description));
+            self.journal
+                .say(name, journal::INFO, &format!("Finished {}.", file.description));
             return;
         }
         self.quiet(name, service, !clean);
@@ -301,7 +351,8 @@ impl Units {
             } else {
                 (journal::ERROR, "Failed to start")
             };
-            self.journal.say(name, priority, &format!("{word} {}.", file.description));
+            self.journal
+                .say(name, priority, &format!("{word} {}.", file.description));
         }
     }
 
@@ -311,7 +362,8 @@ impl Units {
             self.journal.say(name, journal::WARNING, &text);
             service.become_(Activity::Failed);
         } else {
-            self.journal.say(name, journal::INFO, &format!("{name}: Deactivated successfully."));
+            self.journal
+                .say(name, journal::INFO, &format!("{name}: Deactivated successfully."));
             service.become_(Activity::Inactive);
         }
     }
@@ -352,22 +404,24 @@ impl Units {
             Activity::Restarting | Activity::Exited => {
                 service.generation += 1;
                 service.become_(Activity::Inactive);
-                self.journal.say(name, journal::INFO, &format!("Stopped {}.", file.description));
+                self.journal
+                    .say(name, journal::INFO, &format!("Stopped {}.", file.description));
                 return Ok(());
             }
             Activity::Running | Activity::Starting | Activity::Stopping => {}
         }
         service.stopping = true;
         service.become_(Activity::Stopping);
-        self.journal.say(name, journal::INFO, &format!("Stopping {}...", file.description));
+        self.journal
+            .say(name, journal::INFO, &format!("Stopping {}...", file.description));
         process::signal_marked(&service.mark, Signal::TERM);
         let (mark, generation) = (service.mark.clone(), service.generation);
         let deadline = Instant::now() + file.stop_within;
         let mut killed = false;
         loop {
-            let stops = services
-                .get(name)
-                .is_some_and(|service| service.generation == generation && service.activity == Activity::Stopping);
+            let stops = services.get(name).is_some_and(|service| {
+                service.generation == generation && service.activity == Activity::Stopping
+            });
             if !stops {
                 return Ok(());
             }
@@ -389,7 +443,8 @@ impl Units {
 
     /// Stops a service if it runs, and starts it.
     pub(crate) fn restart(&self, init: &Arc<Init>, name: &str) -> Result<(), Refused> {
-        self.stop(name).map_err(|_| (5, format!("Failed to restart {name}: Unit {name} not found.")))?;
+        self.stop(name)
+            .map_err(|_| (5, format!("Failed to restart {name}: Unit {name} not found.")))?;
         self.start(init, name)
     }
 
@@ -420,13 +475,17 @@ impl Units {
         let ended = init
             .command(&argv, &env, None, ("INVOCATION_ID", mark))
             .and_then(|mut command| {
-                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                command
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
                 init.processes.spawn(command)
             })
             .ok()
             .and_then(|started| started.ended.recv_timeout(Duration::from_secs(30)).ok());
         if ended == Some(Ended::Code(0)) {
-            self.journal.say(name, journal::INFO, &format!("Reloaded {}.", file.description));
+            self.journal
+                .say(name, journal::INFO, &format!("Reloaded {}.", file.description));
             Ok(())
         } else {
             Err((1, failed_job(name)))
@@ -461,8 +520,12 @@ impl Units {
             let running = services.iter().filter(|(_, service)| service.pid.is_some());
             running
                 .map(|(name, service)| {
-                    let description = service.file.as_ref().map_or(name.as_str(), |(file, _)| &file.description);
-                    self.journal.say(name, journal::INFO, &format!("Stopping {description}..."));
+                    let description = service
+                        .file
+                        .as_ref()
+                        .map_or(name.as_str(), |(file, _)| &file.description);
+                    self.journal
+                        .say(name, journal::INFO, &format!("Stopping {description}..."));
                     service.mark.clone()
                 })
                 .collect()
@@ -490,7 +553,12 @@ impl Units {
         match self.known(&mut services, name) {
             Some(service) => {
                 let path = Path::new(places::UNITS).join(name);
-                let changed = self.root.at(&path).and_then(fs::metadata).and_then(|found| found.modified()).ok();
+                let changed = self
+                    .root
+                    .at(&path)
+                    .and_then(fs::metadata)
+                    .and_then(|found| found.modified())
+                    .ok();
                 service.about(name, &path, changed)
             }
             None => About {
@@ -521,7 +589,10 @@ fn failed_job(name: &str) -> String {
 
 /// Who a service is in the journal.
 fn identifier(name: &str, argv: &[String]) -> String {
-    let program = argv.first().and_then(|program| program.rsplit('/').next()).unwrap_or(name);
+    let program = argv
+        .first()
+        .and_then(|program| program.rsplit('/').next())
+        .unwrap_or(name);
     if program == "lab-service" {
         name.trim_end_matches(".service").to_owned()
     } else {

@@ -25,15 +25,22 @@ pub(crate) fn parse(text: &str, now: i64) -> Option<i64> {
 }
 
 fn absolute(text: &str, midnight: i64) -> Option<i64> {
-    let text = text.strip_suffix(" UTC").or_else(|| text.strip_suffix('Z')).unwrap_or(text);
+    let text = text
+        .strip_suffix(" UTC")
+        .or_else(|| text.strip_suffix('Z'))
+        .unwrap_or(text);
     if !text.contains('-') {
         let time: jiff::civil::Time = with_seconds(text).parse().ok()?;
         let since = time.duration_since(jiff::civil::Time::midnight());
-        return i64::try_from(since.as_micros()).ok().map(|since| midnight + since);
+        return i64::try_from(since.as_micros())
+            .ok()
+            .map(|since| midnight + since);
     }
     let (day, time) = match text.split_once([' ', 'T']) {
         // A name of a day in front says nothing new.
-        Some((word, rest)) if word.chars().all(char::is_alphabetic) => rest.split_once(' ').unwrap_or((rest, "00:00:00")),
+        Some((word, rest)) if word.chars().all(char::is_alphabetic) => {
+            rest.split_once(' ').unwrap_or((rest, "00:00:00"))
+        }
         Some(parts) => parts,
         None => (text, "00:00:00"),
     };
@@ -57,7 +64,10 @@ fn with_seconds(time: &str) -> String {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "what does not fit is no point in time")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what does not fit is no point in time"
+)]
 fn microseconds(seconds: f64) -> Option<i64> {
     (seconds.abs() < 1e12).then_some((seconds * 1e6) as i64)
 }
@@ -67,11 +77,15 @@ fn span(text: &str) -> Option<i64> {
     let mut sum = 0;
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let (number, after) = rest.split_at(digits);
         let number: f64 = number.parse().ok()?;
         let after = after.trim_start();
-        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let letters = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at(letters);
         let seconds = match unit {
             "" | "s" | "sec" | "second" | "seconds" => 1.0,

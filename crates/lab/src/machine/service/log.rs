@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How many logs that were put aside are kept.
 const KEPT: u32 = 3;
@@ -14,7 +15,6 @@ const KEPT: u32 = 3;
 pub(super) enum Severity {
     Debug,
     Info,
-    Warn,
     Error,
     Fatal,
 }
@@ -24,7 +24,6 @@ impl Severity {
         match self {
             Self::Debug => ("DEBUG", 7),
             Self::Info => ("INFO", 6),
-            Self::Warn => ("WARN", 4),
             Self::Error => ("ERROR", 3),
             Self::Fatal => ("FATAL", 2),
         }
@@ -39,7 +38,8 @@ pub(super) struct Log {
     /// Whether the journal reads the standard output.
     journal: bool,
     bytes: AtomicU64,
-    writing: Mutex<()>,
+    /// When it last said that it cannot write.
+    complained: Mutex<Option<Instant>>,
 }
 
 impl Log {
@@ -49,7 +49,7 @@ impl Log {
             rotate_bytes,
             journal: std::env::var_os("JOURNAL_STREAM").is_some(),
             bytes: AtomicU64::new(0),
-            writing: Mutex::new(()),
+            complained: Mutex::new(None),
         }
     }
 
@@ -60,7 +60,7 @@ impl Log {
 
     /// Writes a line.
     pub(super) fn write(&self, severity: Severity, text: &str) {
-        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         let (word, _) = severity.words();
         let Some(file) = &self.file else {
             self.print(severity, &format!("{word} {text}"));
@@ -79,8 +79,11 @@ impl Log {
                 if severity != Severity::Debug {
                     self.print(severity, &format!("{word} {text}"));
                 }
-                let text = format!("ERROR cannot write log {}: {}", file.display(), reason(&cause));
-                self.print(Severity::Error, &text);
+                if complained.is_none_or(|last| last.elapsed() > Duration::from_secs(1)) {
+                    *complained = Some(Instant::now());
+                    let text = format!("ERROR cannot write log {}: {}", file.display(), reason(&cause));
+                    self.print(Severity::Error, &text);
+                }
             }
         }
     }

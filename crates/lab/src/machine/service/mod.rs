@@ -75,7 +75,10 @@ fn begin(path: &str) -> Result<(Arc<Service>, TcpListener), ExitCode> {
     })?;
     let file = config.log.as_ref().and_then(|log| root.at(log).ok());
     let log = Log::new(file, config.rotate_bytes);
-    log.write(Severity::Info, &format!("{} {} starting", config.name, config.version));
+    log.write(
+        Severity::Info,
+        &format!("{} {} starting", config.name, config.version),
+    );
     for name in &config.requires {
         if std::env::var_os(name).is_none_or(|value| value.is_empty()) {
             let text = format!("required environment variable {name} is not set");
@@ -87,7 +90,9 @@ fn begin(path: &str) -> Result<(Arc<Service>, TcpListener), ExitCode> {
         log.write(Severity::Fatal, why);
         return Err(ExitCode::FAILURE);
     }
-    let address = std::env::var(places::ADDRESS).ok().and_then(|address| address.parse().ok());
+    let address = std::env::var(places::ADDRESS)
+        .ok()
+        .and_then(|address| address.parse().ok());
     let address = (address.unwrap_or(Ipv4Addr::UNSPECIFIED), config.listen);
     let listener = TcpListener::bind(address).map_err(|cause| {
         let text = format!("cannot listen on port {}: {}", config.listen, reason(&cause));
@@ -114,7 +119,10 @@ impl Service {
     }
 
     fn failing(&self) -> Option<String> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn requests(&self) -> u64 {
@@ -188,8 +196,14 @@ impl Service {
         if method != "HEAD" {
             response.push_str(&answer.body);
         }
-        let from = stream.peer_addr().map(|peer| peer.ip().to_string()).unwrap_or_default();
-        self.log.write(Severity::Info, &format!("{from} \"{method} {path}\" {code} {size}"));
+        let from = stream
+            .peer_addr()
+            .map(|peer| peer.ip().to_string())
+            .unwrap_or_default();
+        self.log.write(
+            Severity::Info,
+            &format!("{from} \"{method} {path}\" {code} {size}"),
+        );
         stream.write_all(response.as_bytes())
     }
 
@@ -219,7 +233,11 @@ impl Service {
                 self.record(data, tick / 10);
             }
             if tick % 100 == stagger {
-                let text = format!("alive: {} requests, {} sessions open", self.requests(), self.sessions());
+                let text = format!(
+                    "alive: {} requests, {} sessions open",
+                    self.requests(),
+                    self.sessions()
+                );
                 self.log.write(Severity::Info, &text);
             }
         }
@@ -258,16 +276,23 @@ impl Service {
             let ahead = PathBuf::from(format!("{}-wal", at.display()));
             let mut page = vec![b' '; 4096];
             let record = format!("{number} {} {}\n", jiff::Timestamp::now(), self.requests());
-            page.iter_mut().zip(record.bytes()).for_each(|(to, from)| *to = from);
+            page.iter_mut()
+                .zip(record.bytes())
+                .for_each(|(to, from)| *to = from);
             fs::write(&ahead, &page)?;
-            OpenOptions::new().append(true).create(true).open(&at)?.write_all(record.as_bytes())?;
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(&at)?
+                .write_all(record.as_bytes())?;
             fs::remove_file(ahead)
         });
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         match written {
             Ok(()) => {
                 if failing.take().is_some() {
-                    self.log.write(Severity::Info, &format!("writing {path} works again"));
+                    self.log
+                        .write(Severity::Info, &format!("writing {path} works again"));
                 }
             }
             Err(cause) => {

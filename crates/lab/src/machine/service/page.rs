@@ -50,7 +50,10 @@ fn page(service: &Service) -> Answer {
             return Answer {
                 status: (500, "Internal Server Error"),
                 kind: HTML,
-                body: format!("<!doctype html><title>{title}</title><h1>Error</h1><p>{}</p>\n", escape(&why)),
+                body: format!(
+                    "<!doctype html><title>{title}</title><h1>Error</h1><p>{}</p>\n",
+                    escape(&why)
+                ),
             };
         }
     };
@@ -187,7 +190,10 @@ fn metrics(service: &Service) -> Answer {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -197,7 +203,10 @@ mod tests {
     #[test]
     fn yaml_as_people_write_it() {
         let cases = [
-            ("- Media:\n    - Jellyfin:\n        href: http://x:8096/\n        icon: j\n- Other:\n", None),
+            (
+                "- Media:\n    - Jellyfin:\n        href: http://x:8096/\n        icon: j\n- Other:\n",
+                None,
+            ),
             ("a: 1\nb:\n  - x\n  - y: z\n    w: v\n", None),
             ("# only\n\n---\n", None),
             ("a: 1\n  b: 2\n", Some(2)),
