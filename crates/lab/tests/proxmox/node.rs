@@ -96,6 +96,12 @@ async fn the_programs_of_a_node_reach_its_guests() {
             "Configuration file 'nodes/minipc/lxc/141.conf' does not exist\n".to_owned()
         )
     );
+    // Who writes a lock into the file of a guest locks it.
+    let lock = "echo 'lock: backup' >> /etc/pve/nodes/delly/lxc/141.conf && pct stop 141";
+    let locked = on_node(&world, "minipc", lock, "").await;
+    assert_eq!(locked.0, 2, "it is not on this node: {locked:?}");
+    let locked = on_node(&world, "delly", "pct stop 141", "").await;
+    assert_eq!(locked, (255, String::new(), "CT is locked (backup)\n".to_owned()));
     let (_, shown, _) = on_node(
         &world,
         "tower",
