@@ -147,7 +147,7 @@ async fn of_node(ask: Ask<'_>, verb: Verb, node: &str, path: &[&str]) -> Result<
         (Verb::Get, ["version"]) => node::version(),
         (Verb::Get, ["time"]) => node::time(),
         (Verb::Get, ["network"]) => node::network(ask, node).await,
-        (Verb::Get, ["services"]) => node::services(),
+        (Verb::Get, ["services"]) => node::services(ask, node).await,
         (Verb::Get, ["ceph", "status"]) => {
             return Err(Refusal::Failed(
                 "binary not installed: /usr/bin/ceph-mon".to_owned(),
@@ -247,13 +247,14 @@ mod tests {
     use super::*;
     use crate::proxmox::auth::Role;
 
+    type Refused = Option<(&'static str, &'static str)>;
+
     #[test]
     fn who_may_only_look_may_not_touch() {
         let auditor = Who {
             name: "audit@pve!readonly".to_owned(),
             role: Role::Auditor,
         };
-        type Refused = Option<(&'static str, &'static str)>;
         let cases: [(Verb, &str, Refused); 12] = [
             (Verb::Get, "cluster/resources", None),
             (Verb::Get, "nodes/delly/lxc/141/config", None),

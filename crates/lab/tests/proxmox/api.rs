@@ -118,6 +118,17 @@ async fn everything_can_be_read() {
         world.get("/nodes/delly/lxc/141/interfaces").await[1]["inet"],
         "10.77.0.141/24"
     );
+    let services = world.get("/nodes/delly/services").await;
+    let smartd = services
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["name"] == "smartd");
+    let smartd = smartd.unwrap_or_else(|| panic!("{services}"));
+    assert_eq!(
+        (&smartd["desc"], &smartd["active-state"]),
+        (&json!("Disk watcher"), &json!("inactive"))
+    );
     for timeframe in ["hour", "day", "week", "month", "year"] {
         let data = world
             .get(&format!("/nodes/delly/rrddata?timeframe={timeframe}&cf=AVERAGE"))
