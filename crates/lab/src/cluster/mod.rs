@@ -240,6 +240,19 @@ impl Cluster {
             .map_err(Error::io("the configuration of a guest"))
     }
 
+    /// Writes the configuration of a virtual machine, as a task.
+    pub fn configure_later(&self, vmid: u32, config: GuestConfig, user: &str) -> Result<Upid, Error> {
+        let located = self.locate(vmid)?;
+        let cluster = self.clone();
+        let id = vmid.to_string();
+        Ok(
+            self.begin(&located.node, TaskKind::QmConfig, &id, user, |_| async move {
+                let written = cluster.configure(vmid, &config);
+                written.map_err(|error| error.to_string())
+            }),
+        )
+    }
+
     /// How a node is.
     pub fn health(&self, node: &str) -> Option<Health> {
         self.with(|state| state.nodes.get(node).map(|node| node.health))

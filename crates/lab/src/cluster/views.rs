@@ -1,6 +1,7 @@
 //! How the cluster looks from outside, at this moment.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 
@@ -10,6 +11,9 @@ use super::state::{GuestStatus, Health};
 use super::{Cluster, now};
 use crate::machine::{Machine, Usage};
 use crate::topology::{GuestKind, Storage};
+
+/// How long a machine has to say how full its disks are. A view must not wait for one that hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A node, as it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -263,7 +267,8 @@ pub(crate) fn node_load(name: &str, health: Health, memory: u64, guests: &[Guest
 }
 
 async fn root_usage(machine: Option<&Machine>) -> Option<Usage> {
-    machine?.usage().await.ok()?.into_iter().next()
+    let usage = tokio::time::timeout(PATIENCE, machine?.usage()).await.ok()?;
+    usage.ok()?.into_iter().next()
 }
 
 impl Part {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::answer::Refusal;
 use super::routes::{Ask, Target};
-use crate::cluster::{Error, Migration, Power, Upid};
+use crate::cluster::{Error, GuestConfig, Migration, Power, Upid};
 use crate::topology::GuestKind;
 
 fn upid(upid: &Upid) -> Value {
@@ -62,8 +62,24 @@ pub(super) fn destroy(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refusal
     Ok(upid(&ask.cluster.destroy(target.vmid, force, &ask.who.name)?))
 }
 
-/// Sets and deletes keys of the configuration, if nobody else did meanwhile.
+/// Configures at once.
 pub(super) fn configure(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refusal> {
+    ask.cluster.configure(target.vmid, &changed(ask, target)?)?;
+    Ok(Value::Null)
+}
+
+/// Configures as a task, as virtual machines can.
+pub(super) fn configure_later(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refusal> {
+    let config = changed(ask, target)?;
+    Ok(upid(&ask.cluster.configure_later(
+        target.vmid,
+        config,
+        &ask.who.name,
+    )?))
+}
+
+/// The configuration with keys set and deleted, if nobody else did meanwhile.
+fn changed(ask: Ask<'_>, target: Target<'_>) -> Result<GuestConfig, Refusal> {
     ask.cluster.check_quorum()?;
     let mut config = ask.cluster.locate(target.vmid)?.config;
     if ask
@@ -98,8 +114,7 @@ pub(super) fn configure(ask: Ask<'_>, target: Target<'_>) -> Result<Value, Refus
             }
         }
     }
-    ask.cluster.configure(target.vmid, &config)?;
-    Ok(Value::Null)
+    Ok(config)
 }
 
 /// Whether guests have such a key.

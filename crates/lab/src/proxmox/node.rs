@@ -1,10 +1,13 @@
 //! `/nodes` and what is known about one.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::answer::Refusal;
 use super::routes::Ask;
-use crate::cluster::{Health, now};
+use crate::cluster::{Health, Place, now};
+use crate::machine::Exec;
 
 /// The version of Proxmox VE that this speaks.
 pub(super) fn version() -> Value {
@@ -99,24 +102,57 @@ pub(super) async fn network(ask: Ask<'_>, name: &str) -> Value {
     json!([bridge, port])
 }
 
-pub(super) fn services() -> Value {
-    const SERVICES: [(&str, &str); 8] = [
-        ("corosync", "Corosync Cluster Engine"),
-        ("cron", "Regular background program processing daemon"),
-        ("pve-cluster", "The Proxmox VE cluster filesystem"),
-        ("pvedaemon", "PVE API Daemon"),
-        ("pveproxy", "PVE API Proxy Server"),
-        ("pvestatd", "PVE Status Daemon"),
-        ("sshd", "OpenBSD Secure Shell server"),
-        ("systemd-journald", "Journal Service"),
-    ];
-    SERVICES
-        .iter()
-        .map(|(name, text)| {
-            json!({
-                "service": name, "name": name, "desc": text, "state": "running", "active-state": "active",
-                "unit-state": "enabled",
-            })
+/// What makes this API: it answers, so they run.
+const OWN: [(&str, &str); 5] = [
+    ("corosync", "Corosync Cluster Engine"),
+    ("pve-cluster", "The Proxmox VE cluster filesystem"),
+    ("pvedaemon", "PVE API Daemon"),
+    ("pveproxy", "PVE API Proxy Server"),
+    ("pvestatd", "PVE Status Daemon"),
+];
+
+/// The services of Proxmox itself, and the units of the node's machine as its `systemctl` shows them.
+pub(super) async fn services(ask: Ask<'_>, node: &str) -> Value {
+    let entry = |name: &str, text: &str, active: &str, sub: &str| {
+        json!({
+            "service": name, "name": name, "desc": text, "state": sub, "active-state": active,
+            "unit-state": "enabled",
         })
-        .collect()
+    };
+    let listed = units(ask, node).await;
+    let units = listed.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?.strip_suffix(".service")?;
+        let (_load, active, sub) = (words.next()?, words.next()?, words.next()?);
+        let text: Vec<&str> = words.collect();
+        Some(entry(name, &text.join(" "), active, sub))
+    });
+    let own = OWN
+        .iter()
+        .map(|(name, text)| entry(name, text, "active", "running"));
+    own.chain(units).collect()
+}
+
+/// Nothing where the machine has no `systemctl`: then it has no units either.
+async fn units(ask: Ask<'_>, node: &str) -> String {
+    let argv = [
+        "systemctl",
+        "list-units",
+        "--type=service",
+        "--all",
+        "--no-legend",
+        "--no-pager",
+    ];
+    let exec = Exec {
+        argv: argv.map(str::to_owned).to_vec(),
+        timeout: Some(Duration::from_secs(10)),
+        ..Exec::default()
+    };
+    match ask.cluster.machine(&Place::Node(node.to_owned())) {
+        Some(machine) => {
+            let stdout = machine.exec(exec).await.map(|finished| finished.stdout);
+            String::from_utf8_lossy(&stdout.unwrap_or_default()).into_owned()
+        }
+        None => String::new(),
+    }
 }

@@ -147,7 +147,7 @@ async fn of_node(ask: Ask<'_>, verb: Verb, node: &str, path: &[&str]) -> Result<
         (Verb::Get, ["version"]) => node::version(),
         (Verb::Get, ["time"]) => node::time(),
         (Verb::Get, ["network"]) => node::network(ask, node).await,
-        (Verb::Get, ["services"]) => node::services(),
+        (Verb::Get, ["services"]) => node::services(ask, node).await,
         (Verb::Get, ["ceph", "status"]) => {
             return Err(Refusal::Failed(
                 "binary not installed: /usr/bin/ceph-mon".to_owned(),
@@ -187,6 +187,7 @@ async fn of_guest(
         (Verb::Get, ["config"], _) => guest::config(ask, target)?,
         (Verb::Get, ["pending"], _) => guest::pending(ask, target)?,
         (Verb::Put, ["config"], _) => guest_write::configure(ask, target)?,
+        (Verb::Post, ["config"], GuestKind::Vm) => guest_write::configure_later(ask, target)?,
         (Verb::Get, ["snapshot"], _) => guest::snapshots(ask, target)?,
         (Verb::Post, ["snapshot"], _) => guest_write::snapshot(ask, target)?,
         (Verb::Post, ["snapshot", name, "rollback"], _) => guest_write::rollback(ask, target, name)?,
@@ -246,13 +247,15 @@ mod tests {
     use super::*;
     use crate::proxmox::auth::Role;
 
+    type Refused = Option<(&'static str, &'static str)>;
+
     #[test]
     fn who_may_only_look_may_not_touch() {
         let auditor = Who {
             name: "audit@pve!readonly".to_owned(),
             role: Role::Auditor,
         };
-        let cases: [(Verb, &str, Option<(&str, &str)>); 12] = [
+        let cases: [(Verb, &str, Refused); 12] = [
             (Verb::Get, "cluster/resources", None),
             (Verb::Get, "nodes/delly/lxc/141/config", None),
             (

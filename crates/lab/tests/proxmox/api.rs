@@ -118,6 +118,17 @@ async fn everything_can_be_read() {
         world.get("/nodes/delly/lxc/141/interfaces").await[1]["inet"],
         "10.77.0.141/24"
     );
+    let services = world.get("/nodes/delly/services").await;
+    let smartd = services
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["name"] == "smartd");
+    let smartd = smartd.unwrap_or_else(|| panic!("{services}"));
+    assert_eq!(
+        (&smartd["desc"], &smartd["active-state"]),
+        (&json!("Disk watcher"), &json!("inactive"))
+    );
     for timeframe in ["hour", "day", "week", "month", "year"] {
         let data = world
             .get(&format!("/nodes/delly/rrddata?timeframe={timeframe}&cf=AVERAGE"))
@@ -278,4 +289,47 @@ async fn what_is_wrong_is_refused_in_the_words_of_the_real_one() {
         .ask("POST", "/nodes/delly/lxc/142/status/start", &large)
         .await;
     assert_eq!(reply.status, "501 for data too large");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_is_asked_brings_it_down() {
+    let world = World::start().await;
+    let token = format!("Authorization: {}", world.credentials.authorization());
+    let paths = [
+        "/",
+        "//",
+        "/nodes/%FF%00/status",
+        "/nodes/../../etc/passwd",
+        "/nodes/delly/tasks/%00/status",
+        "/nodes/delly/tasks?start=18446744073709551615&limit=0",
+        "/nodes/delly/tasks?start=-1",
+        "/nodes/delly/lxc/4294967296/config",
+        "/nodes/delly/lxc/-141/config",
+        "/nodes/delly/lxc/141/config?snapshot=%5B%5D",
+        "/nodes/delly/qemu/203/agent/exec-status?pid=99999999999",
+        "/nodes/delly/journal?lastentries=99999999999999",
+        "/cluster/resources?type[]=vm&&&=",
+        "/cluster/log?max=18446744073709551615",
+    ];
+    for path in paths {
+        for (method, kind, body) in [
+            ("GET", "text/plain", ""),
+            ("POST", "application/json", "{\"a\":[[[["),
+            ("PUT", "application/json", "[1]"),
+            ("DELETE", "application/x-www-form-urlencoded", "%%%=&=&a"),
+            ("PATCH", "text/plain", "x"),
+        ] {
+            let headers = [token.as_str(), &format!("Content-Type: {kind}")];
+            let reply = world
+                .send(&headers, method, &format!("/api2/json{path}"), body)
+                .await;
+            let code: u16 = reply.status.split(' ').next().unwrap().parse().expect("a code");
+            assert!((200..=599).contains(&code), "{method} {path}: {reply:?}");
+        }
+    }
+    assert_eq!(
+        world.send(&[&token], "GET", "/else", "").await.status,
+        "404 no such file '/else'"
+    );
+    assert_eq!(world.get("/version").await["release"], "8.4");
 }

@@ -43,6 +43,11 @@ async fn guests_live_move_and_die() {
         "paused"
     );
     assert_eq!(world.task("POST", &format!("{vm}/status/resume"), "").await, "OK");
+    let end = world
+        .task("POST", &format!("{vm}/config"), "description=moved")
+        .await;
+    assert_eq!(end, "OK");
+    assert_eq!(world.get(&format!("{vm}/config")).await["description"], "moved");
     for word in ["reboot", "reset", "shutdown", "start", "stop"] {
         assert_eq!(
             world.task("POST", &format!("{vm}/status/{word}"), "").await,

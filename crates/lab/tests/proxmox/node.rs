@@ -96,6 +96,12 @@ async fn the_programs_of_a_node_reach_its_guests() {
             "Configuration file 'nodes/minipc/lxc/141.conf' does not exist\n".to_owned()
         )
     );
+    // Who writes a lock into the file of a guest locks it.
+    let lock = "echo 'lock: backup' >> /etc/pve/nodes/delly/lxc/141.conf && pct stop 141";
+    let locked = on_node(&world, "minipc", lock, "").await;
+    assert_eq!(locked.0, 2, "it is not on this node: {locked:?}");
+    let locked = on_node(&world, "delly", "pct stop 141", "").await;
+    assert_eq!(locked, (255, String::new(), "CT is locked (backup)\n".to_owned()));
     let (_, shown, _) = on_node(
         &world,
         "tower",
@@ -128,27 +134,36 @@ async fn openssh_signs_in_and_runs_commands() {
         skipped("OpenSSH", "there is no `ssh` here");
         return;
     }
-    let ssh = |user: &str, command: &str| {
+    let sign_in = |how: &str, user: &str, command: &str| {
         let mut ssh = program("ssh");
-        ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes"])
-            .args([
-                "-o",
-                "StrictHostKeyChecking=yes",
-                "-o",
-                "GlobalKnownHostsFile=none",
-            ])
-            .arg("-o")
-            .arg(format!("UserKnownHostsFile={}", hosts.display()))
-            .arg("-i")
-            .arg(&key)
-            .args(["-p", &server.address.port().to_string()])
-            .arg(format!("{user}@127.0.0.1"))
-            .arg(command)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        ssh.args([
+            "-F",
+            "none",
+            "-o",
+            "NumberOfPasswordPrompts=1",
+            "-o",
+            "IdentitiesOnly=yes",
+        ])
+        .args(["-o", &format!("PreferredAuthentications={how}")])
+        .args([
+            "-o",
+            "StrictHostKeyChecking=yes",
+            "-o",
+            "GlobalKnownHostsFile=none",
+        ])
+        .arg("-o")
+        .arg(format!("UserKnownHostsFile={}", hosts.display()))
+        .arg("-i")
+        .arg(&key)
+        .args(["-p", &server.address.port().to_string()])
+        .arg(format!("{user}@127.0.0.1"))
+        .arg(command)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
         ssh
     };
+    let ssh = |user: &str, command: &str| sign_in("publickey", user, command);
     let cases = [
         ("cat /etc/motd", "", 0, "this is delly\n", ""),
         ("cat; echo no >&2; exit 7", "some input", 7, "some input", "no\n"),
@@ -167,6 +182,32 @@ async fn openssh_signs_in_and_runs_commands() {
             "{command}"
         );
     }
+    let killed = ssh("root", "kill -9 $$")
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .expect("ssh");
+    assert_eq!(
+        killed.status.code(),
+        Some(255),
+        "as OpenSSH says that a signal ended it"
+    );
+
+    let asked = place.path().join("askpass");
+    std::fs::write(&asked, format!("#!/bin/sh\necho {}\n", access.password)).expect("a script");
+    std::fs::set_permissions(&asked, std::fs::Permissions::from_mode(0o700)).expect("executable");
+    let by_password = sign_in("password", "root", "hostname")
+        .env("SSH_ASKPASS", &asked)
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .expect("ssh");
+    assert_eq!(
+        String::from_utf8_lossy(&by_password.stdout),
+        "delly\n",
+        "{by_password:?}"
+    );
     let refused = ssh("admin", "id")
         .stdin(Stdio::null())
         .output()

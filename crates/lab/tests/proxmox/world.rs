@@ -21,16 +21,26 @@ pub(crate) struct World {
     _place: tempfile::TempDir,
 }
 
+fn file(path: &str, content: &str) -> File {
+    File {
+        path: PathBuf::from(path),
+        content: content.as_bytes().to_vec(),
+        mode: 0o644,
+    }
+}
+
 fn spec(name: &str, last: u8) -> Spec {
     Spec {
         name: name.to_owned(),
         address: Some(Ipv4Addr::new(10, 77, 0, last)),
         disk_bytes: 64 << 20,
-        files: vec![File {
-            path: PathBuf::from("/etc/motd"),
-            content: format!("this is {name}\n").into_bytes(),
-            mode: 0o644,
-        }],
+        files: vec![
+            file("/etc/motd", &format!("this is {name}\n")),
+            file(
+                "/etc/systemd/system/smartd.service",
+                "[Unit]\nDescription=Disk watcher\n[Service]\nExecStart=/bin/sleep infinity\n",
+            ),
+        ],
         ..Spec::default()
     }
 }
