@@ -1,4 +1,9 @@
 //! The cluster and its API, over HTTP and with `kubectl`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set itself up must stop"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,9 @@
 //! The mail gateway and its API, over HTTP.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set itself up must stop"
+)]
 
 use interlock_lab::mail::{Gateway, Role};
 use serde_json::{Value, json};
