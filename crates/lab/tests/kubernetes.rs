@@ -203,8 +203,8 @@ async fn images_that_are_not_there_or_crash_show_as_such() {
     let log = call(&cluster, Role::Viewer, "GET", &path, None).await;
     assert!(log.text.contains("level=fatal"), "{}", log.text);
 
-    let patch = json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "ghcr.io/example/web:1.4.2" }]);
-    let body = Some(("application/json-patch+json", patch.to_string()));
+    let good = json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "ghcr.io/example/web:1.4.2" }]);
+    let body = Some(("application/json-patch+json", good.to_string()));
     assert_eq!(call(&cluster, Role::Admin, "PATCH", WEB, body).await.status, 200);
     until(&cluster, WEB_PODS, "the good image alone", |list| {
         names(list).len() == 3
