@@ -26,7 +26,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A program that is run in a container for somebody.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Running {
+pub(super) struct Program {
     pub(super) container: String,
     pub(super) argv: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
@@ -41,7 +41,7 @@ pub(super) struct Running {
 pub(super) struct State {
     pub(super) containers: BTreeMap<String, Container>,
     pub(super) images: Vec<ImageSpec>,
-    pub(super) execs: BTreeMap<String, Running>,
+    pub(super) execs: BTreeMap<String, Program>,
     pub(super) up: bool,
     /// Counts ids that were made up.
     made: u64,

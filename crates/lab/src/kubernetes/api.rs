@@ -286,7 +286,7 @@ fn write(core: &Core, target: &Target<'_>, verb: &str, call: &Call) -> Answer {
     if !version.is_empty() && version != text(&before, "/metadata/resourceVersion") {
         return Err(Fault::conflict(target.kind, name));
     }
-    let object = changed(target.kind, name, before, &after, scaling)?;
+    let object = changed(target.kind, name, &before, &after, scaling)?;
     let object = if call.get("dryRun") == Some("All") {
         object
     } else {
@@ -299,7 +299,7 @@ fn write(core: &Core, target: &Target<'_>, verb: &str, call: &Call) -> Answer {
 }
 
 /// The object as it was with what may be changed of it.
-fn changed(kind: Kind, name: &str, before: Value, after: &Value, scaling: bool) -> Result<Value, Fault> {
+fn changed(kind: Kind, name: &str, before: &Value, after: &Value, scaling: bool) -> Result<Value, Fault> {
     let mut object = before.clone();
     let replicas = &after["spec"]["replicas"];
     let valid = replicas.as_u64().is_some_and(|number| number <= MOST_REPLICAS);
@@ -310,7 +310,7 @@ fn changed(kind: Kind, name: &str, before: Value, after: &Value, scaling: bool) 
     if scaling {
         object["spec"]["replicas"] = replicas.clone();
     } else {
-        check(kind, name, &before, after)?;
+        check(kind, name, before, after)?;
         object["spec"] = after["spec"].clone();
         for field in ["labels", "annotations"] {
             if after["metadata"][field].is_object() {

@@ -97,10 +97,8 @@ fn step(object: &mut Value, step: &Value) -> Result<(), String> {
     let path = step["path"].as_str().ok_or("a step without a path")?;
     let missing = || format!("the path {path} is not there");
     match step["op"].as_str().unwrap_or_default() {
-        "test" => match object.pointer(path) == Some(&step["value"]) {
-            true => Ok(()),
-            false => Err(format!("testing path {path} failed")),
-        },
+        "test" if object.pointer(path) == Some(&step["value"]) => Ok(()),
+        "test" => Err(format!("testing path {path} failed")),
         "replace" => {
             *object.pointer_mut(path).ok_or_else(missing)? = step["value"].clone();
             Ok(())

@@ -130,7 +130,7 @@ async fn more(
             return Some((lines, Some(version)));
         }
         tokio::select! {
-            changed = moved.changed() => changed.ok()?,
+            more = moved.changed() => more.ok()?,
             () = tokio::time::sleep_until(end) => return None,
             () = core.alive.cancelled() => return None,
         }

@@ -40,8 +40,7 @@ pub(super) fn statistics(what: &str, call: &Call) -> Result<Option<Value>, Fault
     let flow = between(from, to);
     Ok(Some(match what {
         "mail" => mail(&flow),
-        "mailcount" => buckets(call, from, to, 3600)?,
-        "rejectcount" => buckets(call, from, to, 3600)?,
+        "mailcount" | "rejectcount" => buckets(call, from, to, 3600)?,
         "recent" => recent(call)?,
         "spamscores" => scores(&flow),
         "virus" => viruses(&flow),

@@ -159,13 +159,8 @@ pub(super) async fn control(core: &Arc<Core>, id: &str, what: &str, call: &Call)
         "stop" => return core.stop(id, grace).await.map(changed).map_err(Fault::from),
         "restart" => core.restart(id, grace).await?,
         "kill" => {
-            core.kill(
-                id,
-                call.get("signal")
-                    .filter(|text| !text.is_empty())
-                    .unwrap_or("KILL"),
-            )
-            .await?
+            let signal = call.get("signal").filter(|text| !text.is_empty());
+            core.kill(id, signal.unwrap_or("KILL")).await?;
         }
         "rename" => core.rename(id, call.get("name").unwrap_or_default())?,
         _ => return update(core, id, call),
@@ -208,7 +203,7 @@ pub(super) fn wait(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         let _ = changed
             .wait_for(|state| matches!(state, ContainerState::Exited | ContainerState::Created))
             .await;
-        let code = core
+        let exit_code = core
             .find(&container.id)
             .map_or(container.exit_code, |one| one.exit_code);
         drop(container);
@@ -216,7 +211,7 @@ pub(super) fn wait(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
             // Its last sender goes away with it.
             while changed.changed().await.is_ok() {}
         }
-        let text = json!({ "StatusCode": code, "Error": null }).to_string();
+        let text = json!({ "StatusCode": exit_code, "Error": null }).to_string();
         Ok::<_, std::convert::Infallible>(Bytes::from(text + "\n"))
     });
     Ok(wire::typed(

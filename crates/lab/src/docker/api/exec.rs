@@ -19,7 +19,7 @@ use super::create::variables;
 use super::logs::{content_type, frame};
 use super::{Answer, Fault, ok};
 use crate::docker::ContainerState;
-use crate::docker::core::{Core, Running};
+use crate::docker::core::{Core, Program};
 use crate::docker::log::Stream;
 use crate::docker::wire::{self, Call};
 use crate::machine::{Chunk, Exec};
@@ -60,7 +60,7 @@ pub(super) fn create(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     }
     let env = variables(body.env.unwrap_or_default())?;
     let exec_id = core.make_id("exec");
-    let exec = Running {
+    let exec = Program {
         container: container.id,
         argv: body.cmd,
         env,
@@ -85,7 +85,7 @@ pub(super) fn create(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
     Ok(wire::json(StatusCode::CREATED, &json!({ "Id": exec_id })))
 }
 
-fn find(core: &Core, id: &str) -> Result<Running, Fault> {
+fn find(core: &Core, id: &str) -> Result<Program, Fault> {
     let missing = || Fault::new(StatusCode::NOT_FOUND, format!("No such exec instance: {id}"));
     core.state().execs.get(id).cloned().ok_or_else(missing)
 }
@@ -166,7 +166,7 @@ fn upgraded(tty: bool) -> Response {
 }
 
 /// Talks over the raw connection: what comes is the program's input, what goes are frames.
-async fn hijacked(core: &Arc<Core>, id: &str, exec: &Running, connection: TokioIo<hyper::upgrade::Upgraded>) {
+async fn hijacked(core: &Arc<Core>, id: &str, exec: &Program, connection: TokioIo<hyper::upgrade::Upgraded>) {
     let (read, mut write) = tokio::io::split(connection);
     let mut stdin = Vec::new();
     if exec.stdin {
@@ -198,7 +198,7 @@ async fn hijacked(core: &Arc<Core>, id: &str, exec: &Running, connection: TokioI
 async fn run(
     core: &Arc<Core>,
     id: &str,
-    exec: &Running,
+    exec: &Program,
     stdin: Vec<u8>,
 ) -> Result<mpsc::Receiver<Bytes>, Fault> {
     let container = core.find(&exec.container)?;
@@ -234,27 +234,27 @@ async fn run(
     let (give, take) = mpsc::channel(16);
     let (core, id, tty) = (Arc::clone(core), id.to_owned(), exec.tty);
     tokio::spawn(async move {
-        let mut code = 137;
+        let mut exit_code = 137;
         while let Some(chunk) = output.recv().await {
             let (stream, text) = match chunk {
                 Chunk::Stdout(text) => (Stream::Stdout, text),
                 Chunk::Stderr(text) => (Stream::Stderr, text),
                 Chunk::Exit(ended) => {
-                    code = ended;
+                    exit_code = ended;
                     break;
                 }
             };
             let mut bytes = BytesMut::new();
             if tty {
-                bytes.extend_from_slice(&text)
+                bytes.extend_from_slice(&text);
             } else {
-                frame(stream, &text, &mut bytes)
+                frame(stream, &text, &mut bytes);
             }
             if give.send(bytes.freeze()).await.is_err() {
                 break;
             }
         }
-        set(&core, &id, false, Some(code));
+        set(&core, &id, false, Some(exit_code));
     });
     Ok(take)
 }

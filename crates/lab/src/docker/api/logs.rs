@@ -16,11 +16,18 @@ use crate::docker::core::Core;
 use crate::docker::log::{Line, Stream};
 use crate::docker::wire::{self, Call};
 
+/// Which streams are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Streams {
+    Stdout,
+    Stderr,
+    Both,
+}
+
 /// What of a log is wanted, and how.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    stdout: bool,
-    stderr: bool,
+    streams: Streams,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     times: bool,
@@ -30,8 +37,8 @@ struct Wanted {
 impl Wanted {
     fn takes(&self, line: &Line) -> bool {
         let stream = match line.stream {
-            Stream::Stdout => self.stdout,
-            Stream::Stderr => self.stderr,
+            Stream::Stdout => self.streams != Streams::Stderr,
+            Stream::Stderr => self.streams != Streams::Stdout,
         };
         stream
             && self.since.is_none_or(|since| line.at >= since)
@@ -78,17 +85,21 @@ pub(super) fn logs(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
             .map(Some)
             .ok_or_else(|| Fault::bad(format!("invalid value for \"{key}\": {text}"))),
     };
+    let streams = match (call.flag("stdout"), call.flag("stderr")) {
+        (true, true) => Streams::Both,
+        (true, false) => Streams::Stdout,
+        (false, true) => Streams::Stderr,
+        (false, false) => {
+            return Err(Fault::bad("Bad parameters: you must choose at least one stream"));
+        }
+    };
     let wanted = Wanted {
-        stdout: call.flag("stdout"),
-        stderr: call.flag("stderr"),
+        streams,
         since: time("since")?,
         until: time("until")?,
         times: call.flag("timestamps"),
         tty: container.settings.tty,
     };
-    if !wanted.stdout && !wanted.stderr {
-        return Err(Fault::bad("Bad parameters: you must choose at least one stream"));
-    }
     // What is no number means everything, as in the real one.
     let tail = call.get("tail").and_then(|text| text.parse::<usize>().ok());
     let (lines, next) = container.log.since(0);
@@ -97,7 +108,9 @@ pub(super) fn logs(core: &Arc<Core>, id: &str, call: &Call) -> Answer {
         lines.drain(..lines.len().saturating_sub(tail));
     }
     let mut first = BytesMut::new();
-    lines.iter().for_each(|line| wanted.write(line, &mut first));
+    for line in &lines {
+        wanted.write(line, &mut first);
+    }
     let body = if call.flag("follow") {
         Body::from_stream(follow(Arc::clone(core), container, wanted, first.freeze(), next))
     } else {

@@ -192,14 +192,17 @@ pub(super) fn usage(core: &Arc<Core>) -> Value {
         })
         .collect();
     drop(state);
-    let volumes = volumes(core);
+    let mut volumes = volumes(core);
+    for volume in volumes["Volumes"].as_array_mut().into_iter().flatten() {
+        volume["UsageData"] = json!({ "RefCount": 1, "Size": 4096 });
+    }
     json!({ "LayersSize": layers, "Images": images, "Containers": containers, "Volumes": volumes["Volumes"], "BuildCache": [] })
 }
 
 pub(super) fn volumes(core: &Arc<Core>) -> Value {
     let state = core.state();
-    let named = state.containers.values().flat_map(|one| &one.settings.volumes);
-    let names: BTreeSet<&String> = named
+    let mounted = state.containers.values().flat_map(|one| &one.settings.volumes);
+    let names: BTreeSet<&String> = mounted
         .map(|(name, _)| name)
         .filter(|name| !name.starts_with('/'))
         .collect();

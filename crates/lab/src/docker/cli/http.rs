@@ -112,6 +112,7 @@ impl Client {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn broken(error: std::io::Error) -> Failure {
     Failure::Other(format!("error during connect: {error}"))
 }

@@ -230,11 +230,8 @@ pub(super) fn port(client: &Client, rest: &[&str]) -> Outcome {
     let mut lines = String::new();
     for (port, bound) in &ports {
         for host in list(bound.clone()) {
-            lines.push_str(&format!(
-                "{port} -> {}:{}\n",
-                text(&host["HostIp"]),
-                text(&host["HostPort"])
-            ));
+            let (address, number) = (text(&host["HostIp"]), text(&host["HostPort"]));
+            lines.extend([port, " -> ", &address, ":", &number, "\n"]);
         }
     }
     print(&lines)

@@ -69,11 +69,11 @@ pub(super) fn logs(client: &Client, options: &Options) -> Outcome {
     };
     let mut path = format!("/containers/{}/logs?stdout=1&stderr=1", escape(name));
     if let Some(tail) = options.value(&["--tail", "-n"]) {
-        path += &format!("&tail={}", escape(tail));
+        path.extend(["&tail=", &escape(tail)]);
     }
     for (key, names) in [("since", ["--since"]), ("until", ["--until"])] {
         if let Some(given) = options.value(&names) {
-            path += &format!("&{key}={}", escape(&moment(given)?));
+            path.extend(["&", key, "=", &escape(&moment(given)?)]);
         }
     }
     for (key, names) in [
@@ -81,7 +81,7 @@ pub(super) fn logs(client: &Client, options: &Options) -> Outcome {
         ("follow", ["-f", "--follow"]),
     ] {
         if options.has(&names) {
-            path += &format!("&{key}=1");
+            path.extend(["&", key, "=1"]);
         }
     }
     client.ask("GET", &path, None)?.print_frames()?;
