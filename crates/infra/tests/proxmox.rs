@@ -57,7 +57,10 @@ fn jellyfin() -> Guest {
 #[tokio::test]
 async fn a_token_signs_in_every_request() {
     let url = serve(|asked| {
-        assert_eq!((asked.method.as_str(), asked.path.as_str()), ("GET", "/api2/json/nodes"));
+        assert_eq!(
+            (asked.method.as_str(), asked.path.as_str()),
+            ("GET", "/api2/json/nodes")
+        );
         let expected = format!("PVEAPIToken=interlock@pve!agent={SECRET}");
         if asked.header("authorization") != Some(expected.as_str()) {
             return said("401 No ticket", "{\"data\":null}");
@@ -334,7 +337,7 @@ async fn a_guest_is_read_with_numbers_as_texts_and_fields_left_out() {
             RunState::Running,
             true,
         ),
-        (r#"{"status":"running","uptime":0}"#, RunState::Running, false),
+        (r#"{"status":"running","uptime":0}"#, RunState::Running, true),
         (r#"{"status":"stopped","uptime":0}"#, RunState::Stopped, false),
         (
             r#"{"status":"running","qmpstatus":"paused","uptime":5}"#,
@@ -346,6 +349,8 @@ async fn a_guest_is_read_with_numbers_as_texts_and_fields_left_out() {
             RunState::Migrating,
             true,
         ),
+        (r#"{"status":"running"}"#, RunState::Running, false),
+        (r#"{"status":"unknown","uptime":0}"#, RunState::Unknown, false),
         ("{}", RunState::Unknown, false),
         ("null", RunState::Unknown, false),
     ];
