@@ -142,7 +142,7 @@ async fn serve() -> String {
 struct Memory(Mutex<Vec<Note>>);
 
 impl Notes for Memory {
-    fn remember<'a>(&'a self, note: Note) -> BoxFuture<'a, Result<(), String>> {
+    fn remember(&self, note: Note) -> BoxFuture<'_, Result<(), String>> {
         self.0.lock().unwrap().push(note);
         Box::pin(async { Ok(()) })
     }
