@@ -5,6 +5,8 @@ mod control;
 mod discovery;
 mod docker;
 #[cfg(test)]
+mod docker_stage;
+#[cfg(test)]
 mod docker_tests;
 mod files;
 mod files_write;
