@@ -138,7 +138,7 @@ impl Infra {
                 }
                 ResourceKind::Lxc | ResourceKind::Vm => return self.into_guest(&at).await,
                 ResourceKind::Host => return self.into_host(&at),
-                ResourceKind::DockerContainer => return self.into_container(&at),
+                ResourceKind::DockerContainer => return self.engine_way(&at),
                 // They run on something that can be entered.
                 ResourceKind::DockerHost | ResourceKind::MailGateway => {
                     let graph = self.graph(PLACES_FOR).await;
@@ -195,7 +195,7 @@ impl Infra {
         })
     }
 
-    fn into_container(&self, id: &ResourceId) -> Result<Way, Error> {
+    fn engine_way(&self, id: &ResourceId) -> Result<Way, Error> {
         let docker = self.docker_of(id).ok_or_else(|| Error::NotFound {
             what: format!("a Docker connection that knows `{id}`"),
         })?;

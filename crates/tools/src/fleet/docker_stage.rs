@@ -19,31 +19,56 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{BoxFuture, Done, Fleet, Inventory as _, Knowledge, Note, Notes, Options, Reading, Toolbox};
 
-/// A Docker engine, a Prometheus and an Alertmanager behind one address.
+/// A Docker engine, a cluster, a gateway, a Prometheus and an Alertmanager behind one address.
 #[derive(Default)]
 struct Servers {
     started_at: Option<Timestamp>,
     silenced: bool,
     over: bool,
+    replicas: Option<u64>,
 }
 
-fn answer(world: &mut Servers, line: &str, body: &str) -> (u16, Value) {
+fn answer(servers: &mut Servers, line: &str, body: &str) -> (u16, Value) {
     let mut words = line.split(' ');
     let (method, path) = (words.next().unwrap(), words.next().unwrap());
     let alert = || {
-        let silenced = if world.silenced { json!(["s1"]) } else { json!([]) };
+        let silenced = if servers.silenced {
+            json!(["s1"])
+        } else {
+            json!([])
+        };
         json!({"fingerprint": "6bf1a1f1c1d1e1f1", "labels": {"alertname": "WebDown"}, "annotations": {},
             "startsAt": "2026-11-15T08:00:00Z", "status": {"state": "active", "silencedBy": silenced, "inhibitedBy": []}})
     };
     match (method, path.split('?').next().unwrap()) {
-        ("GET", "/version") => (200, json!({"ApiVersion": "1.47"})),
+        // Of the engine and of the cluster.
+        ("GET", "/version") => (
+            200,
+            json!({"ApiVersion": "1.47", "major": "1", "minor": "34", "gitVersion": "v1.34.1", "gitCommit": "",
+                "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": "linux/amd64"}),
+        ),
+        (_, path)
+            if path.starts_with("/apis/")
+                || path.starts_with("/api/v1/n")
+                || path.starts_with("/api/v1/p") =>
+        {
+            cluster(servers, method, path, body)
+        }
+        ("GET", "/api/v1/services") => (200, json!({"metadata": {}, "items": []})),
+        ("POST", "/api2/json/access/ticket") => (200, json!({"data": {"ticket": "t"}})),
+        ("GET", "/api2/json/version") => (200, json!({"data": {"version": "8.1.4"}})),
+        ("GET", "/api2/json/nodes") => (200, json!({"data": [{"node": "mail"}]})),
+        ("GET", "/api2/json/nodes/mail/postfix/qshape") => (
+            200,
+            json!({"data": [{"domain": "TOTAL", "total": 5}, {"domain": "example.org", "total": 5}]}),
+        ),
         ("GET", "/containers/json") => (
             200,
             json!([{"Id": "4f1c9e0d2b7a61c3", "Names": ["/web"], "Image": "nginx:1.27", "State": "running",
                 "Status": "Up 3 hours", "Created": 1_763_190_000}]),
         ),
         ("GET", "/containers/web/json") => {
-            let since = world
+            let since = servers
                 .started_at
                 .map_or_else(|| "2026-11-15T06:00:00Z".to_owned(), |at| at.to_string());
             (
@@ -53,17 +78,17 @@ fn answer(world: &mut Servers, line: &str, body: &str) -> (u16, Value) {
             )
         }
         ("POST", "/containers/web/restart") => {
-            world.started_at = Some(Timestamp::now());
+            servers.started_at = Some(Timestamp::now());
             (204, Value::Null)
         }
-        ("GET", "/api/v2/alerts") if world.over => (200, json!([])),
+        ("GET", "/api/v2/alerts") if servers.over => (200, json!([])),
         ("GET", "/api/v2/alerts") => (200, json!([alert()])),
         ("POST", "/api/v2/alerts") => {
-            world.over = body.contains("endsAt");
+            servers.over = body.contains("endsAt");
             (200, Value::Null)
         }
         ("POST", "/api/v2/silences") => {
-            world.silenced = true;
+            servers.silenced = true;
             (200, json!({"silenceID": "s1"}))
         }
         ("GET", "/api/v1/query") => (
@@ -86,6 +111,28 @@ fn answer(world: &mut Servers, line: &str, body: &str) -> (u16, Value) {
             json!({"status": "success", "data": {"resultType": "matrix", "result": []}}),
         ),
         _ => (404, json!({"message": "no such thing"})),
+    }
+}
+
+/// A cluster with one deployment, whose pods are ready at once.
+fn cluster(servers: &mut Servers, method: &str, path: &str, body: &str) -> (u16, Value) {
+    if (method, path) == ("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web/scale") {
+        let patch: Value = serde_json::from_str(body).unwrap();
+        servers.replicas = patch["spec"]["replicas"].as_u64();
+        return (
+            200,
+            json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "web"}, "spec": {}}),
+        );
+    }
+    let replicas = servers.replicas.unwrap_or(3);
+    let deployment = json!({"metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": replicas, "selector": {}, "template": {}}, "status": {"readyReplicas": replicas}});
+    match path {
+        "/apis/apps/v1/deployments" | "/apis/apps/v1/namespaces/shop/deployments" => {
+            (200, json!({"metadata": {}, "items": [deployment]}))
+        }
+        "/apis/apps/v1/namespaces/shop/deployments/web" => (200, deployment),
+        _ => (200, json!({"metadata": {}, "items": []})),
     }
 }
 
@@ -191,6 +238,22 @@ impl Stage {
                 url: format!("tcp://{address}"),
                 runs_on: None,
             }],
+            kubernetes: vec![options::Kubernetes {
+                name: "prod".to_owned(),
+                kubeconfig: None,
+                context: None,
+                url: Some(format!("http://{address}")),
+                token_env: None,
+                tls: options::Tls::default(),
+            }],
+            mail_gateways: vec![options::MailGateway {
+                name: "mail".to_owned(),
+                url: format!("http://{address}"),
+                user: "audit@pmg".to_owned(),
+                password_env: "PMG".to_owned(),
+                tls: options::Tls::default(),
+                runs_on: None,
+            }],
             prometheus: vec![http.clone()],
             alertmanager: vec![http],
             ..InfraOptions::default()
@@ -200,8 +263,13 @@ impl Stage {
         stage
     }
 
-    fn new(options: &InfraOptions) -> Self {
-        let infra = Infra::new(options, &Secrets::environment(), vec![Arc::new(Knowledge)]).unwrap();
+    pub(super) fn new(options: &InfraOptions) -> Self {
+        let infra = Infra::new(
+            options,
+            &Secrets::given([("PMG", "pw")]),
+            vec![Arc::new(Knowledge)],
+        )
+        .unwrap();
         let fleet = Fleet::new(infra, None, Some(Arc::new(Memory::default())), Options::default());
         let level = SessionOptions {
             level: ControlLevel::Autonomous,

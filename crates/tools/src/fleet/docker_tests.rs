@@ -1,6 +1,7 @@
 //! The tools over Docker, alerts, metrics and notes, from the gate to a verified write, against servers on real sockets.
 
 use interlock_gate::Settled;
+use interlock_infra::Options as InfraOptions;
 use interlock_protocol::Verification;
 use serde_json::json;
 
@@ -11,6 +12,7 @@ fn outcomes(settled: &Settled) -> Vec<Verification> {
 }
 
 const WEB: &str = "docker_container:server1:web";
+const DEPLOYMENT: &str = "kubernetes_deployment:prod:shop/web";
 const ALERT: &str = "alert:6bf1a1f1c1d1e1f1";
 
 #[tokio::test]
@@ -127,16 +129,6 @@ async fn what_is_not_connected_or_not_of_this_kind_says_so() {
         ),
         ("infra_docker", json!({"action": "services"}), "is not there"),
         (
-            "infra_kubernetes",
-            json!({"type": "pods"}),
-            "no Kubernetes cluster is connected",
-        ),
-        (
-            "infra_mail",
-            json!({"action": "queues"}),
-            "no mail gateway is connected",
-        ),
-        (
             "infra_alerts",
             json!({"action": "get", "alert_id": "alert:gone"}),
             "it may be over",
@@ -144,5 +136,68 @@ async fn what_is_not_connected_or_not_of_this_kind_says_so() {
     ] {
         let error = stage.error(tool, arguments.clone()).await;
         assert!(error.contains(expected), "{arguments}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_scaled_workload_is_verified_by_looking_at_it() {
+    let mut stage = Stage::connected().await;
+    let scale = json!({"type": "scale", "resource_id": DEPLOYMENT, "replicas": 5});
+    let (done, settled) = stage.settle("infra_kubernetes", scale).await;
+    assert!(done.response.is_ok(), "{done:?}");
+    assert_eq!(outcomes(&settled), []);
+    let look = json!({"type": "deployments", "resource_id": DEPLOYMENT});
+    let (done, settled) = stage.settle("infra_kubernetes", look).await;
+    assert_eq!(outcomes(&settled), [Verification::Verified], "{done:?}");
+    let all = stage
+        .data("infra_kubernetes", json!({"type": "deployments"}))
+        .await;
+    assert_eq!(
+        (&all["total"], &all["objects"][0]["facts"]["wanted"]),
+        (&json!(1), &json!(5))
+    );
+    let described = stage
+        .data(
+            "infra_kubernetes",
+            json!({"type": "describe", "resource_id": DEPLOYMENT}),
+        )
+        .await;
+    assert_eq!(described["object"]["spec"]["replicas"], 5);
+}
+
+#[tokio::test]
+async fn queues_of_all_gateways_are_listed() {
+    let mut stage = Stage::connected().await;
+    let data = stage.data("infra_mail", json!({"action": "queues"})).await;
+    let gateway = &data["gateways"][0];
+    assert_eq!(
+        (&gateway["resource_id"], &gateway["queues"][0]["total"]),
+        (&json!("mail_gateway:mail"), &json!(5))
+    );
+}
+
+#[tokio::test]
+async fn where_nothing_is_connected_every_tool_says_what_to_configure() {
+    let mut stage = Stage::new(&InfraOptions::default());
+    for (tool, arguments, expected) in [
+        ("infra_docker", json!({"action": "list"}), "infrastructure.docker"),
+        (
+            "infra_kubernetes",
+            json!({"type": "pods"}),
+            "infrastructure.kubernetes",
+        ),
+        (
+            "infra_mail",
+            json!({"action": "queues"}),
+            "infrastructure.mail_gateways",
+        ),
+        (
+            "infra_alerts",
+            json!({"action": "list"}),
+            "infrastructure.alertmanager",
+        ),
+    ] {
+        let error = stage.error(tool, arguments).await;
+        assert!(error.contains(expected), "{tool}: {error}");
     }
 }
