@@ -132,7 +132,7 @@ mod tests {
     }
 
     impl Source for Fake {
-        fn connection(&self) -> &str {
+        fn connection(&self) -> &'static str {
             "fake"
         }
 

@@ -81,11 +81,11 @@ impl Http {
     /// Sends a request and takes the whole answer, whatever its status is.
     pub(crate) async fn send(&self, request: Request<'_>) -> Result<Answer, Error> {
         // What may have had an effect is never sent twice.
-        let tries = if request.method == Method::GET { TRIES } else { 1 };
+        let most = if request.method == Method::GET { TRIES } else { 1 };
         let mut tried = 1;
         loop {
             match self.once(&request).await {
-                Err(Failed::NotConnected(_)) if tried < tries => {
+                Err(Failed::NotConnected(_)) if tried < most => {
                     tokio::time::sleep(PAUSE * tried).await;
                     tried += 1;
                 }
@@ -116,8 +116,10 @@ impl Http {
         let reason = response
             .extensions()
             .get::<hyper::ext::ReasonPhrase>()
-            .map(|reason| String::from_utf8_lossy(reason.as_bytes()).into_owned())
-            .unwrap_or_else(|| status.canonical_reason().unwrap_or_default().to_owned());
+            .map_or_else(
+                || status.canonical_reason().unwrap_or_default().to_owned(),
+                |reason| String::from_utf8_lossy(reason.as_bytes()).into_owned(),
+            );
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
             if body.len() + chunk.len() > MOST_BYTES {

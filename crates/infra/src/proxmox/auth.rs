@@ -98,15 +98,12 @@ impl Auth {
             } => {
                 // Held over the sign-in, so that many requests at once sign in once.
                 let mut held = ticket.lock().await;
-                let current = match held
-                    .as_ref()
-                    .filter(|ticket| ticket.since.elapsed() < RENEW_AFTER)
-                {
-                    Some(ticket) => ticket.clone(),
-                    None => {
-                        let fresh = sign_in(connection, http, user, password).await?;
-                        held.insert(fresh).clone()
-                    }
+                held.take_if(|ticket| ticket.since.elapsed() >= RENEW_AFTER);
+                let current = if let Some(ticket) = held.as_ref() {
+                    ticket.clone()
+                } else {
+                    let fresh = sign_in(connection, http, user, password).await?;
+                    held.insert(fresh).clone()
                 };
                 drop(held);
                 headers.insert(COOKIE, secret_header(connection, &current.cookie)?);

@@ -262,17 +262,14 @@ fn share(found: &mut Vec<Resource>) {
     let mut first: BTreeMap<ResourceId, usize> = BTreeMap::new();
     let mut kept: Vec<Resource> = Vec::with_capacity(found.len());
     for resource in found.drain(..) {
-        match first.get(&resource.id) {
-            Some(&at) => {
-                let more = resource.facts.get("nodes").and_then(Value::as_array).cloned();
-                if let (Some(Value::Array(nodes)), Some(more)) = (kept[at].facts.get_mut("nodes"), more) {
-                    nodes.extend(more);
-                }
+        if let Some(&at) = first.get(&resource.id) {
+            let more = resource.facts.get("nodes").and_then(Value::as_array).cloned();
+            if let (Some(Value::Array(nodes)), Some(more)) = (kept[at].facts.get_mut("nodes"), more) {
+                nodes.extend(more);
             }
-            None => {
-                first.insert(resource.id.clone(), kept.len());
-                kept.push(resource);
-            }
+        } else {
+            first.insert(resource.id.clone(), kept.len());
+            kept.push(resource);
         }
     }
     *found = kept;

@@ -95,7 +95,7 @@ impl GuestStatus {
         let state = state_of(fields);
         let started_at = fields
             .whole("uptime")
-            .filter(|uptime| *uptime > 0 && state != RunState::Stopped)
+            .filter(|_| !matches!(state, RunState::Stopped | RunState::Unknown))
             .and_then(|uptime| i64::try_from(uptime).ok())
             .and_then(|uptime| now.checked_sub(SignedDuration::from_secs(uptime)).ok());
         Self {

@@ -136,9 +136,9 @@ impl Infra {
                 ResourceKind::Node => {
                     return Ok(Way::Ssh(self.proxmox_of(&at).await?.ssh(at.uid())?));
                 }
-                ResourceKind::Lxc | ResourceKind::Vm => return self.into_guest(&at).await,
-                ResourceKind::Host => return self.into_host(&at),
-                ResourceKind::DockerContainer => return self.engine_way(&at),
+                ResourceKind::Lxc | ResourceKind::Vm => return self.guest_way(&at).await,
+                ResourceKind::Host => return self.host_way(&at),
+                ResourceKind::DockerContainer => return self.container_way(&at),
                 // They run on something that can be entered.
                 ResourceKind::DockerHost | ResourceKind::MailGateway => {
                     let graph = self.graph(PLACES_FOR).await;
@@ -181,7 +181,7 @@ impl Infra {
         )))
     }
 
-    async fn into_guest(&self, id: &ResourceId) -> Result<Way, Error> {
+    async fn guest_way(&self, id: &ResourceId) -> Result<Way, Error> {
         let proxmox = self.proxmox_of(id).await?;
         let guest = Guest::of(id).ok_or_else(|| Error::NotFound {
             what: format!("a guest with the id `{id}`"),
@@ -195,7 +195,7 @@ impl Infra {
         })
     }
 
-    fn engine_way(&self, id: &ResourceId) -> Result<Way, Error> {
+    fn container_way(&self, id: &ResourceId) -> Result<Way, Error> {
         let docker = self.docker_of(id).ok_or_else(|| Error::NotFound {
             what: format!("a Docker connection that knows `{id}`"),
         })?;
@@ -205,7 +205,7 @@ impl Infra {
         })
     }
 
-    fn into_host(&self, id: &ResourceId) -> Result<Way, Error> {
+    fn host_way(&self, id: &ResourceId) -> Result<Way, Error> {
         let host = self.hosts().iter().find(|host| host.id() == id);
         host.map(|host| Way::Ssh(host.ssh().clone())).ok_or_else(|| {
             Error::Unsupported(format!(

@@ -54,7 +54,7 @@ impl Credentials {
             .transpose()?;
         let proof = match (&options.key_file, secret) {
             (Some(path), secret) => {
-                let passphrase = secret.as_ref().map(|secret| secret.expose_secret());
+                let passphrase = secret.as_ref().map(SecretString::expose_secret);
                 let key = russh::keys::load_secret_key(path, passphrase).map_err(|error| {
                     wrong(format!(
                         "`ssh.key_file` {} cannot be read: {error}",
@@ -164,10 +164,9 @@ fn host_and_port(address: &str) -> Option<(String, u16)> {
         }
     } else {
         match address.split_once(':') {
-            None => (address, 22),
             Some((host, port)) if !port.contains(':') => (host, port.parse().ok()?),
-            // An IPv6 address without a port.
-            Some(_) => (address, 22),
+            // A name, or an IPv6 address, without a port.
+            Some(_) | None => (address, 22),
         }
     };
     (!host.is_empty() && !host.contains(char::is_whitespace)).then(|| (host.to_owned(), port))

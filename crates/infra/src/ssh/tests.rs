@@ -226,7 +226,7 @@ async fn output_is_kept_in_bounds_and_hashed_whole() {
     assert_eq!((output.stdout.total, output.exit), (100_000, Exit::Code(0)));
     assert_eq!(
         output.stdout.hash,
-        interlock_protocol::ContentHash::of([0; 100_000])
+        interlock_protocol::ContentHash::of(vec![0; 100_000])
     );
     let endless = Limits {
         drain_bytes: 1_000_000,

@@ -34,10 +34,10 @@ impl Fleet {
             (None, Some(id)) if Guest::of(&id).is_some() => id,
             (None, _) => return Err(nothing_named(name)),
         };
-        let mut look = self.look(&id).await?;
-        if known.is_none() && !look.exists && !self.has_node(&id).await {
+        if known.is_none() && !self.has_node(&id).await {
             return Err(nothing_named(name));
         }
+        let mut look = self.look(&id).await?;
         let mut data = known
             .as_ref()
             .map_or_else(|| json!({"id": id, "kind": id.kind()}), shown);

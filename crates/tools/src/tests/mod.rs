@@ -1,8 +1,12 @@
-//! Calls through a real gate to this machine and back.
+//! Calls through a real gate, to this machine or to a cluster over real wires, and back.
 
 mod box_of_tools;
 mod commands;
 mod files;
+mod fleet;
+mod fleet_files;
+mod fleet_guests;
 mod protected;
 mod query;
 mod stage;
+mod world;
