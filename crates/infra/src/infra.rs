@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlock_protocol::ResourceId;
+use interlock_protocol::{ResourceId, ResourceKind};
 
 use crate::alertmanager::{self, Alertmanager};
 use crate::docker::{self, Docker};
@@ -101,9 +101,10 @@ impl Infra {
 
     /// The Docker host of this id, or of the container with this id.
     pub fn docker_of(&self, id: &ResourceId) -> Option<&Docker> {
+        let host = id.host().filter(|_| id.kind() == ResourceKind::DockerContainer);
         self.docker()
             .iter()
-            .find(|docker| docker.id() == id || id.host() == Some(docker.name()))
+            .find(|docker| docker.id() == id || host == Some(docker.name()))
     }
 
     /// The Kubernetes clusters.

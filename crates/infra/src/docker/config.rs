@@ -11,7 +11,7 @@ use super::ImageRef;
 
 /// What to make, and the networks to join afterwards.
 pub(super) struct Blueprint {
-    pub(super) body: ContainerCreateBody,
+    pub(super) body: Box<ContainerCreateBody>,
     pub(super) further_networks: Vec<(String, EndpointSettings)>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn blueprint(
         endpoints_config: Some(HashMap::from([endpoint])),
     });
     Blueprint {
-        body,
+        body: Box::new(body),
         further_networks: networks,
     }
 }

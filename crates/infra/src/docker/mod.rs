@@ -29,7 +29,7 @@ pub use recreate::Recreated;
 pub use view::{Container, Details, Event, Image, Mount, Processes, Usage};
 
 use crate::options;
-use crate::{Error, Options};
+use crate::{BoxFuture, Error, Options};
 
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
@@ -142,20 +142,23 @@ impl Docker {
             .await
     }
 
-    /// Runs a request within its time.
-    async fn within<Answer>(
-        &self,
+    /// Runs a request within its time. Behind pointers: what engines say about containers is large.
+    fn within<'a, Answer: Send + 'a>(
+        &'a self,
         time: Duration,
-        what: &str,
-        request: impl Future<Output = Result<Answer, bollard::errors::Error>>,
-    ) -> Result<Answer, Error> {
-        match tokio::time::timeout(time, request).await {
-            Ok(answer) => answer.map_err(|error| self.error(what, error)),
-            Err(_) => Err(Error::TimedOut {
-                connection: self.inner.name.clone(),
-                seconds: time.as_secs(),
-            }),
-        }
+        what: &'a str,
+        request: impl Future<Output = Result<Answer, bollard::errors::Error>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<Answer, Error>> {
+        let request = Box::pin(request);
+        Box::pin(async move {
+            match tokio::time::timeout(time, request).await {
+                Ok(answer) => answer.map_err(|error| self.error(what, error)),
+                Err(_) => Err(Error::TimedOut {
+                    connection: self.inner.name.clone(),
+                    seconds: time.as_secs(),
+                }),
+            }
+        })
     }
 
     /// Makes sure that a plan is about this very container, and that its name can be part of an address.

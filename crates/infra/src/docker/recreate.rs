@@ -68,7 +68,7 @@ impl Docker {
             docker: self.clone(),
             name: container.to_owned(),
             aside: aside(container, &old),
-            old,
+            old: Box::new(old),
         };
         // Whoever stops waiting must not leave it half done: it goes on until one of the two runs.
         let id = tokio::spawn(Box::pin(async move { swap.run(blueprint).await }))
@@ -123,7 +123,7 @@ struct Swap {
     docker: Docker,
     name: String,
     aside: String,
-    old: ContainerInspectResponse,
+    old: Box<ContainerInspectResponse>,
 }
 
 impl Swap {
@@ -150,7 +150,7 @@ impl Swap {
             name: Some(self.name.clone()),
             ..CreateContainerOptions::default()
         };
-        let request = client.create_container(Some(options), blueprint.body);
+        let request = Box::pin(client.create_container(Some(options), *blueprint.body));
         let made = self.docker.within(WRITE, "the image", request).await?;
         for (network, endpoint) in blueprint.further_networks {
             let request = NetworkConnectRequest {

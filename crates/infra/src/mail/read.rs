@@ -13,12 +13,15 @@ impl MailGateway {
         self.get("/version").await
     }
 
-    /// How each of its machines does: time up, load, memory, disk.
+    /// How each of its machines does: time up, load, memory, disk, services.
     pub async fn status(&self) -> Result<Value, Error> {
         let mut nodes = Vec::new();
         for node in self.nodes().await? {
-            let status = self.get(&format!("/nodes/{}/status", segment(&node))).await?;
-            nodes.push(json!({"node": node, "status": status}));
+            let place = format!("/nodes/{}", segment(&node));
+            let status = self.get(&format!("{place}/status")).await?;
+            // Older gateways, and users with few rights, do not list services.
+            let services = self.get(&format!("{place}/services")).await.ok();
+            nodes.push(json!({"node": node, "status": status, "services": services}));
         }
         Ok(json!({"version": self.version().await?, "nodes": nodes}))
     }

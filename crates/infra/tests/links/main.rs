@@ -9,4 +9,5 @@ mod kubernetes;
 mod mail;
 mod prometheus;
 mod server;
+mod slow;
 mod stage;

@@ -222,14 +222,13 @@ impl Fleet {
             .await?
             .ok_or_else(|| no_alert(&id.to_string()))?;
         let mut data = json!({"alert_id": id, "alert": alert.name(), "action": action});
-        match action {
-            "resolve" => manager.resolve(started, id).await?,
-            _ => {
-                let note = arguments::text(started.plan(), "note").unwrap_or("dismissed");
-                let silence = manager.silence(started, id, note, DISMISSED_FOR).await?;
-                data["silence"] = json!(silence);
-                data["until"] = json!(started.at().checked_add(DISMISSED_FOR).ok());
-            }
+        if action == "resolve" {
+            manager.resolve(started, id).await?;
+        } else {
+            let note = arguments::text(started.plan(), "note").unwrap_or("dismissed");
+            let silence = manager.silence(started, id, note, DISMISSED_FOR).await?;
+            data["silence"] = json!(silence);
+            data["until"] = json!(started.at().checked_add(DISMISSED_FOR).ok());
         }
         let done = Done::succeeded(data, format!("Alertmanager took the {action} of an alert"));
         // For people: only a later, separate reading verifies.

@@ -43,7 +43,7 @@ impl Fleet {
         }
         let about = self.docker_meant(plan).await?;
         match plan.action.as_deref() {
-            Some("list") => self.docker_list(about).await,
+            Some("list") => self.docker_list(&about).await,
             Some("inspect") => {
                 let (docker, id) = container(about)?;
                 self.docker_inspect(&docker, &id).await
@@ -53,9 +53,9 @@ impl Fleet {
                 self.docker_logs(plan, &docker, &id).await
             }
             Some(action @ ("services" | "tasks" | "swarm" | "images")) => {
-                self.docker_hosts(about, action).await
+                self.docker_hosts(&about, action).await
             }
-            Some("check_updates") => docker_check(started, about).await,
+            Some("check_updates") => docker_check(started, &about).await,
             Some(action) => {
                 let (_, id) = container(about)?;
                 self.container_change(started, &id, action, cancel).await
@@ -215,11 +215,11 @@ impl Fleet {
         }
     }
 
-    async fn docker_list(&self, about: About) -> Result<Done, Failure> {
-        if let About::Container(docker, id) = &about {
+    async fn docker_list(&self, about: &About) -> Result<Done, Failure> {
+        if let About::Container(docker, id) = about {
             return self.docker_inspect(docker, id).await;
         }
-        let hosts = self.hosts_of(&about);
+        let hosts = self.hosts_of(about);
         let taken_at = Timestamp::now();
         let mut rows = Vec::new();
         let mut problems = Vec::new();
@@ -238,7 +238,7 @@ impl Fleet {
         }
         let rows = self.rows("containers", rows, problems)?;
         let summary = format!("listed the containers of {} hosts", hosts.len());
-        Ok(about_host(&about, taken_at, rows, summary))
+        Ok(about_host(about, taken_at, rows, summary))
     }
 
     /// Rows in one list, as many as are given back, with what could not be asked.
@@ -306,11 +306,11 @@ impl Fleet {
     }
 
     /// What hosts say about Swarm or about their images.
-    async fn docker_hosts(&self, about: About, action: &str) -> Result<Done, Failure> {
+    async fn docker_hosts(&self, about: &About, action: &str) -> Result<Done, Failure> {
         let taken_at = Timestamp::now();
         let mut rows = Vec::new();
         let mut problems = Vec::new();
-        for docker in self.hosts_of(&about) {
+        for docker in self.hosts_of(about) {
             let found = match action {
                 "services" => docker.services().await.map(Value::from),
                 "tasks" => docker.tasks().await.map(Value::from),
@@ -337,8 +337,8 @@ impl Fleet {
 }
 
 /// Asks registries whether there is something newer.
-async fn docker_check(started: &Started, about: About) -> Result<Done, Failure> {
-    let checks = match &about {
+async fn docker_check(started: &Started, about: &About) -> Result<Done, Failure> {
+    let checks = match about {
         About::Container(docker, id) => docker.check_updates(started, Some(id.uid())).await?,
         About::Host(docker) => docker.check_updates(started, None).await?,
         About::All => return Err(Failure::missing("resource_id")),

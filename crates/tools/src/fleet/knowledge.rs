@@ -40,7 +40,7 @@ pub struct Note {
 /// Where notes are kept.
 pub trait Notes: Send + Sync {
     /// Keeps a note. One with an id that is there already is the same note.
-    fn remember<'a>(&'a self, note: Note) -> BoxFuture<'a, Result<(), String>>;
+    fn remember(&self, note: Note) -> BoxFuture<'_, Result<(), String>>;
 
     /// The notes that have these words, the best first; all of them, newest first, for an empty query.
     fn recall<'a>(
@@ -56,7 +56,7 @@ pub trait Notes: Send + Sync {
 pub struct Knowledge;
 
 impl Source for Knowledge {
-    fn connection(&self) -> &str {
+    fn connection(&self) -> &'static str {
         ALL
     }
 

@@ -79,11 +79,12 @@ impl Fleet {
     }
 
     fn cluster_of(&self, id: &ResourceId) -> Option<&Kubernetes> {
+        let host = id.host().filter(|_| Kind::of(id.kind()).is_some());
         self.inner
             .infra
             .kubernetes()
             .iter()
-            .find(|cluster| cluster.id() == id || id.host() == Some(cluster.name()))
+            .find(|cluster| cluster.id() == id || host == Some(cluster.name()))
     }
 
     async fn kubernetes_meant(&self, plan: &Plan) -> Result<About, Failure> {

@@ -89,11 +89,11 @@ impl Fleet {
         };
         let resource = self.measured(plan).await?;
         let range = range_of(plan, view)?;
-        let mut found = self.from_prometheus(topic, resource.as_ref(), range).await;
+        let mut found = self.ask_prometheus(topic, resource.as_ref(), range).await;
         if found.series.is_empty()
             && let Some(resource) = &resource
         {
-            self.from_proxmox(topic, &resource.id, range, &mut found).await;
+            self.ask_proxmox(topic, &resource.id, range, &mut found).await;
         }
         metrics_done(action, view, resource.as_ref(), range, found)
     }
@@ -138,7 +138,7 @@ impl Fleet {
         resource.map(Some).ok_or_else(|| nothing_named(&id.to_string()))
     }
 
-    async fn from_prometheus(&self, topic: Topic, resource: Option<&Resource>, range: Range) -> Found {
+    async fn ask_prometheus(&self, topic: Topic, resource: Option<&Resource>, range: Range) -> Found {
         let mut found = Found::default();
         let window = RATE_WINDOW.max(range.step_seconds * 2);
         for prometheus in self.inner.infra.prometheus() {
@@ -161,7 +161,7 @@ impl Fleet {
     }
 
     /// What Proxmox itself keeps of a guest or a node, where nobody else measured it.
-    async fn from_proxmox(&self, topic: Topic, id: &ResourceId, range: Range, found: &mut Found) {
+    async fn ask_proxmox(&self, topic: Topic, id: &ResourceId, range: Range, found: &mut Found) {
         let Ok(proxmox) = self.inner.infra.proxmox_of(id).await else {
             return;
         };
@@ -227,9 +227,9 @@ fn timeframe(range: Range) -> &'static str {
     let hours = range.to.duration_since(range.from).as_hours();
     match hours {
         ..=1 => "hour",
-        ..=24 => "day",
-        ..=168 => "week",
-        ..=744 => "month",
+        2..=24 => "day",
+        25..=168 => "week",
+        169..=744 => "month",
         _ => "year",
     }
 }
@@ -329,7 +329,7 @@ fn metrics_done(
         "to": range.to,
         "series": rows,
         "total": total,
-        "truncated": total > rows_shown(total),
+        "truncated": total > MOST_SERIES,
         "problems": found.problems,
     });
     let summary = format!("read {total} series of measurements");
@@ -340,10 +340,6 @@ fn metrics_done(
         data,
         observations: Vec::new(),
     }))
-}
-
-fn rows_shown(total: usize) -> usize {
-    total.min(MOST_SERIES)
 }
 
 #[cfg(test)]

@@ -4,6 +4,10 @@ mod alerts;
 mod control;
 mod discovery;
 mod docker;
+#[cfg(test)]
+mod docker_stage;
+#[cfg(test)]
+mod docker_tests;
 mod files;
 mod files_write;
 mod inventory;
