@@ -31,7 +31,7 @@ async fn a_restarted_container_is_verified_by_looking_at_it() {
         [],
         "what the write itself saw verifies nothing"
     );
-    let look = json!({"action": "inspect", "container": "web"});
+    let look = json!({"action": "inspect", "container": "server1/web"});
     let (_, settled) = stage.settle("infra_docker", look).await;
     assert_eq!(outcomes(&settled), [Verification::Verified]);
 }
