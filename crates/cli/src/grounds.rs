@@ -54,7 +54,7 @@ pub(crate) async fn of(store: &Store, session: &SessionId) -> Result<Vec<Ground>
         .collect();
     let mut grounds: Vec<Ground> = Vec::new();
     for span in spans {
-        let Some(text) = answer.content.get(span.start..span.end) else {
+        let Some(text) = answer.content.get(span.start..span.end).map(str::trim) else {
             continue;
         };
         if grounds.iter().any(|ground| ground.text == text) {

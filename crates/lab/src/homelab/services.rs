@@ -44,7 +44,7 @@ const SERVICES: &[Service] = &[
         "InfluxDB time series database",
         "2.7.10",
         8086,
-        "log = \"/var/log/influxdb/influxdb.log\"\nrotate_bytes = 6000000\n\
+        "log = \"/var/log/influxdb/influxdb.log\"\nrotate_bytes = 7500000\n\
          debug_bytes_per_second = 8000000\ndata = \"/var/log/influxdb/wal.db\"\n",
     ),
     service("grafana", "grafana-server", "Grafana", "11.3.0", 3000, ""),
