@@ -67,7 +67,8 @@ impl Infra {
         if !meant {
             return Err(Error::Unsupported(format!("the plan is not about `{resource}`")));
         }
-        self.enter(resource, argv, stdin, limits, cancel).await
+        // Ways in are large; those who ask several things at once need not be.
+        Box::pin(self.enter(resource, argv, stdin, limits, cancel)).await
     }
 
     /// Asks one of our own questions inside a resource, for a plan that is about this very resource.
@@ -85,8 +86,8 @@ impl Infra {
 
     /// Asks one of our own questions inside a resource.
     pub async fn probe(&self, resource: &ResourceId, probe: &Probe) -> Result<Output, Error> {
-        self.enter(resource, &probe.argv(), None, PROBE, &CancellationToken::new())
-            .await
+        let cancel = CancellationToken::new();
+        Box::pin(self.enter(resource, &probe.argv(), None, PROBE, &cancel)).await
     }
 
     /// How much input a command in this resource can be given at once.

@@ -111,7 +111,7 @@ impl Fleet {
             self.configuration_paths(id),
         );
         // Whoever cannot be entered at all says so; single questions may stay open.
-        let system = text(system?);
+        let system = text(&system?);
         data["system"] = os_name(&system).into();
         data["services"] = unit::services(&text_or_empty(services))
             .into_iter()
@@ -125,7 +125,7 @@ impl Fleet {
 
     async fn listening(&self, id: &ResourceId) -> Vec<Value> {
         match self.inner.infra.probe(id, &Probe::Listening).await {
-            Ok(output) if output.is_success() => sockets(&text(output)),
+            Ok(output) if output.is_success() => sockets(&text(&output)),
             // Small systems have no `ss`; the kernel has the table.
             _ => tcp_table(&text_or_empty(
                 self.inner.infra.probe(id, &Probe::TcpTables).await,
@@ -147,12 +147,12 @@ impl Fleet {
     }
 }
 
-fn text(output: Output) -> String {
+fn text(output: &Output) -> String {
     output.stdout.text()
 }
 
 fn text_or_empty(output: Result<Output, Error>) -> String {
-    output.map(text).unwrap_or_default()
+    output.map(|output| text(&output)).unwrap_or_default()
 }
 
 const fn can_be_entered(kind: ResourceKind) -> bool {
