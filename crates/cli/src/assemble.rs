@@ -59,12 +59,19 @@ pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
 
 /// The tools that can run, by this configuration.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Failure> {
-    let fleet = fleet(config, &Secrets::environment(), Protected::default(), Kept::nowhere())?;
+    let fleet = fleet(
+        config,
+        &Secrets::environment(),
+        Protected::default(),
+        Kept::nowhere(),
+    )?;
     toolbox(&fleet)
 }
 
 fn toolbox(fleet: &Fleet) -> Result<Toolbox, Failure> {
-    let tools = fleet.register(Toolbox::builder()).map_err(Failure::unsuccessful)?;
+    let tools = fleet
+        .register(Toolbox::builder())
+        .map_err(Failure::unsuccessful)?;
     Ok(tools.build())
 }
 
@@ -100,7 +107,13 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         .chain(&loaded.secret_files)
         .map(PathBuf::as_path)
         .collect();
-    from(&loaded.config, &Secrets::environment(), &own, store, Folders::of_user())
+    from(
+        &loaded.config,
+        &Secrets::environment(),
+        &own,
+        store,
+        Folders::of_user(),
+    )
 }
 
 /// The whole engine over a configuration that no file has, with its own folders.

@@ -1,6 +1,7 @@
 //! What an answer rests on: each number, state and name in it, with the evidence that shows it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use interlock_protocol::{EvidenceId, ResourceId, SessionId};
 use interlock_store::Store;
@@ -77,13 +78,14 @@ pub(crate) fn render(grounds: &[Ground], paint: Paint) -> Option<String> {
     if grounds.is_empty() {
         return None;
     }
+    // Writing into a String cannot fail.
     let mut text = paint.paint(Tone::Strong, "What it rests on\n");
     for ground in grounds {
         let quoted = visible(&ground.text);
         match ground.evidence.as_slice() {
             [] => {
                 let mark = paint.paint(Tone::Careful, "?");
-                text.push_str(&format!("  {mark} “{quoted}”: no evidence shows this\n"));
+                let _ = writeln!(text, "  {mark} “{quoted}”: no evidence shows this");
             }
             [first, rest @ ..] => {
                 let mark = paint.paint(Tone::Good, "✓");
@@ -95,7 +97,7 @@ pub(crate) fn render(grounds: &[Ground], paint: Paint) -> Option<String> {
                     0 => String::new(),
                     count => format!(", and {count} more"),
                 };
-                text.push_str(&format!("  {mark} “{quoted}”: {}{of}{more}\n", first.evidence_id));
+                let _ = writeln!(text, "  {mark} “{quoted}”: {}{of}{more}", first.evidence_id);
             }
         }
     }

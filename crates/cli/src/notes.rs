@@ -32,7 +32,10 @@ impl Notes for Kept {
                 written_at: note.written_at,
                 session: note.session,
             };
-            self.store()?.remember(stored).await.map_err(|error| error.to_string())
+            self.store()?
+                .remember(stored)
+                .await
+                .map_err(|error| error.to_string())
         })
     }
 

@@ -1,5 +1,6 @@
 //! Moves incidents in a running lab, over loopback: for another process of the same user.
 
+use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use axum::Router;
@@ -13,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::access;
 use crate::incident::{Described, Incident};
-use crate::lab::{Error, Lab};
+use crate::lab::{Error, Lab, WeakLab};
 
 /// How much of an answer is read.
 const MOST: u64 = 1 << 20;
@@ -27,7 +28,8 @@ pub(crate) struct Control {
 
 #[derive(Clone)]
 struct App {
-    lab: Lab,
+    /// Whoever started the lab keeps it, and not who listens for it.
+    lab: WeakLab,
     token: String,
 }
 
@@ -38,11 +40,17 @@ impl Control {
             what: "the control of the lab".to_owned(),
             cause,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| failed(std::io::Error::other(error)))?;
-        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = bytes.iter().fold(String::new(), |mut token, byte| {
+            // Writing into a String cannot fail.
+            let _ = write!(token, "{byte:02x}");
+            token
+        });
         Ok(Self {
             listener,
             address,
@@ -62,8 +70,7 @@ impl Control {
     pub(crate) fn serve(self, lab: &Lab) {
         let stop = lab.stopping().clone();
         let app = App {
-            // It holds the lab only as long as that is not told to stop.
-            lab: lab.clone(),
+            lab: lab.weak(),
             token: self.token,
         };
         let router = Router::new()
@@ -80,11 +87,23 @@ impl Control {
     }
 }
 
-fn is_signed_in(app: &App, headers: &HeaderMap) -> bool {
-    headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value == format!("Bearer {}", app.token))
+impl App {
+    /// The lab, for who has the token.
+    fn lab(&self, headers: &HeaderMap) -> Result<Lab, Box<Response>> {
+        let signed_in = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|value| value == format!("Bearer {}", self.token));
+        if !signed_in {
+            return Err(Box::new(refusal(
+                StatusCode::UNAUTHORIZED,
+                "the token is missing or wrong",
+            )));
+        }
+        self.lab
+            .upgrade()
+            .ok_or_else(|| Box::new(refusal(StatusCode::SERVICE_UNAVAILABLE, "the lab has ended")))
+    }
 }
 
 fn refusal(status: StatusCode, message: impl Into<String>) -> Response {
@@ -92,19 +111,20 @@ fn refusal(status: StatusCode, message: impl Into<String>) -> Response {
 }
 
 async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !is_signed_in(&app, &headers) {
-        return refusal(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
+    if let Err(refusal) = app.lab(&headers) {
+        return *refusal;
     }
     let all: Vec<Described> = Incident::ALL.iter().copied().map(Described::from).collect();
     axum::Json(all).into_response()
 }
 
 async fn verdict(State(app): State<App>, headers: HeaderMap, Path(name): Path<String>) -> Response {
-    if !is_signed_in(&app, &headers) {
-        return refusal(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
-    }
+    let lab = match app.lab(&headers) {
+        Ok(lab) => lab,
+        Err(refusal) => return *refusal,
+    };
     match Incident::named(&name) {
-        Some(incident) => axum::Json(incident.verdict(&app.lab).await).into_response(),
+        Some(incident) => axum::Json(incident.verdict(&lab).await).into_response(),
         None => refusal(StatusCode::NOT_FOUND, "there is no such incident"),
     }
 }
@@ -114,15 +134,16 @@ async fn act(
     headers: HeaderMap,
     Path((name, action)): Path<(String, String)>,
 ) -> Response {
-    if !is_signed_in(&app, &headers) {
-        return refusal(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
-    }
+    let lab = match app.lab(&headers) {
+        Ok(lab) => lab,
+        Err(refusal) => return *refusal,
+    };
     let Some(incident) = Incident::named(&name) else {
         return refusal(StatusCode::NOT_FOUND, "there is no such incident");
     };
     let done = match action.as_str() {
-        "inject" => incident.inject(&app.lab).await,
-        "clear" => incident.clear(&app.lab).await,
+        "inject" => incident.inject(&lab).await,
+        "clear" => incident.clear(&lab).await,
         _ => return refusal(StatusCode::NOT_FOUND, "an incident is injected or cleared"),
     };
     match done {
@@ -149,12 +170,14 @@ impl Remote {
 
     /// Breaks the world.
     pub async fn inject(&self, incident: Incident) -> Result<Value, Error> {
-        self.ask("POST", &format!("/incidents/{}/inject", incident.name())).await
+        self.ask("POST", &format!("/incidents/{}/inject", incident.name()))
+            .await
     }
 
     /// Mends the world.
     pub async fn clear(&self, incident: Incident) -> Result<Value, Error> {
-        self.ask("POST", &format!("/incidents/{}/clear", incident.name())).await
+        self.ask("POST", &format!("/incidents/{}/clear", incident.name()))
+            .await
     }
 
     /// Asks the oracle.
@@ -176,7 +199,11 @@ impl Remote {
         );
         stream.write_all(request.as_bytes()).await.map_err(failed)?;
         let mut answer = String::new();
-        stream.take(MOST).read_to_string(&mut answer).await.map_err(failed)?;
+        stream
+            .take(MOST)
+            .read_to_string(&mut answer)
+            .await
+            .map_err(failed)?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         let value: Value = serde_json::from_str(body)
             .map_err(|error| failed(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;

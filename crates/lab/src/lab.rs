@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -125,6 +125,17 @@ struct Servers {
     _prometheus: prometheus::Serving,
 }
 
+/// A lab that somebody else keeps.
+#[derive(Clone)]
+pub(crate) struct WeakLab(Weak<Inner>);
+
+impl WeakLab {
+    /// The lab, as long as it is kept.
+    pub(crate) fn upgrade(&self) -> Option<Lab> {
+        self.0.upgrade().map(|inner| Lab { inner })
+    }
+}
+
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lab")
@@ -165,8 +176,15 @@ impl Lab {
         .await?;
         for engine in &engines {
             // Programs in the guest find the engine where programs look for it.
-            if let Some(guest) = topology.guests.iter_mut().find(|guest| guest.name == engine.host()) {
-                guest.spec.sockets.push((PathBuf::from(DOCKER_SOCKET), engine.socket()));
+            if let Some(guest) = topology
+                .guests
+                .iter_mut()
+                .find(|guest| guest.name == engine.host())
+            {
+                guest
+                    .spec
+                    .sockets
+                    .push((PathBuf::from(DOCKER_SOCKET), engine.socket()));
             }
         }
         let cluster = Cluster::start(Arc::clone(&machines), topology, cluster::Options { speed }).await?;
@@ -184,14 +202,19 @@ impl Lab {
         let metrics = prometheus.serve().await.map_err(io("the Prometheus API"))?;
         let keys = ssh::Access::generate()?;
         let nodes: Vec<String> = cluster.nodes().await.into_iter().map(|node| node.name).collect();
-        let ssh = try_join_all(nodes.iter().map(|node| ssh::serve(cluster.clone(), node, &keys, 0))).await?;
+        let ssh = try_join_all(
+            nodes
+                .iter()
+                .map(|node| ssh::serve(cluster.clone(), node, &keys, 0)),
+        )
+        .await?;
         let control = Control::new().await?;
         let access = Access {
             isolation: machines.isolation().clone(),
             control: control.access(),
             proxmox: access::Proxmox::new(proxmox.url(), &credentials),
             ssh: sign_in(&folder, &keys, &ssh)?,
-            docker: engines.iter().map(|engine| docker_access(engine)).collect(),
+            docker: engines.iter().map(docker_access).collect(),
             kubernetes: access::Kubernetes {
                 name: "k3s".to_owned(),
                 url: format!("http://{}", kubernetes.address()),
@@ -261,6 +284,10 @@ impl Lab {
         self.inner.wants_entry.store(wanted, Ordering::Relaxed);
     }
 
+    pub(crate) fn weak(&self) -> WeakLab {
+        WeakLab(Arc::downgrade(&self.inner))
+    }
+
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.inner.stop
     }
@@ -270,9 +297,9 @@ impl Lab {
         let deadline = Instant::now() + ALERT_WITHIN;
         loop {
             let alerts = self.inner.prometheus.alerts();
-            let firing = alerts
-                .iter()
-                .find(|alert| alert.state == State::Firing && alert.labels.get("alertname") == incident.alert());
+            let firing = alerts.iter().find(|alert| {
+                alert.state == State::Firing && alert.labels.get("alertname") == incident.alert()
+            });
             if let Some(alert) = firing {
                 return Ok(json!({
                     "status": "firing",
@@ -311,15 +338,15 @@ impl Lab {
     /// Measures and judges until the lab ends. Holds nothing of it in between.
     fn keep_measuring(&self) {
         let stop = self.inner.stop.clone();
-        let inner = Arc::downgrade(&self.inner);
+        let lab = self.weak();
         tokio::spawn(async move {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = sleep(SCRAPE) => {}
                 }
-                let Some(inner) = inner.upgrade() else { return };
-                Self { inner }.measure().await;
+                let Some(lab) = lab.upgrade() else { return };
+                lab.measure().await;
             }
         });
     }
@@ -333,7 +360,9 @@ impl Lab {
             let mut measured = self.inner.measured.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *measured, labels.clone())
         };
-        let ended = before.difference(&labels).map(|labels| tsdb.mark_stale(labels.clone(), now));
+        let ended = before
+            .difference(&labels)
+            .map(|labels| tsdb.mark_stale(labels.clone(), now));
         let kept = samples.into_iter().map(|sample| tsdb.append(sample));
         for outcome in kept.chain(ended.collect::<Vec<_>>()) {
             if let Err(error) = outcome {
@@ -392,13 +421,17 @@ fn private(path: &Path, text: &str) -> Result<(), Error> {
 fn docker_access(engine: &Engine) -> access::Docker {
     let name = engine.host();
     let topology = homelab::topology();
-    let runs_on = topology.guests.iter().find(|guest| guest.name == name).map(|guest| {
-        let kind = match guest.kind {
-            GuestKind::Lxc => "lxc",
-            GuestKind::Vm => "vm",
-        };
-        format!("{kind}:{}:{}", guest.node, guest.vmid)
-    });
+    let runs_on = topology
+        .guests
+        .iter()
+        .find(|guest| guest.name == name)
+        .map(|guest| {
+            let kind = match guest.kind {
+                GuestKind::Lxc => "lxc",
+                GuestKind::Vm => "vm",
+            };
+            format!("{kind}:{}:{}", guest.node, guest.vmid)
+        });
     access::Docker {
         name: name.to_owned(),
         url: format!("tcp://{}", engine.address()),

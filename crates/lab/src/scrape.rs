@@ -97,7 +97,10 @@ async fn look(lab: &Lab, guest: &GuestView) -> Looked {
 }
 
 async fn page(machine: &Machine, port: u16, path: &str) -> Option<String> {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", machine.name());
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        machine.name()
+    );
     let answer = machine.talk(port, request.as_bytes(), PAGE).await.ok()?;
     Some(String::from_utf8_lossy(&answer).into_owned())
 }
@@ -122,7 +125,11 @@ impl Scrape {
         let up = node.health != Health::Offline;
         self.add("up", &[("job", "node"), ("instance", &node.name)], truth(up));
         self.add("pve_up", &[("id", &id)], truth(up));
-        self.add("pve_node_info", &[("id", &id), ("name", &node.name), ("type", "node")], 1.0);
+        self.add(
+            "pve_node_info",
+            &[("id", &id), ("name", &node.name), ("type", "node")],
+            1.0,
+        );
         if !up {
             return;
         }
@@ -139,7 +146,11 @@ impl Scrape {
             node.load,
         );
         // Warmer with more work; the one whose disk dies is hot.
-        let hot = if node.health == Health::DiskFailing { 24.0 } else { 0.0 };
+        let hot = if node.health == Health::DiskFailing {
+            24.0
+        } else {
+            0.0
+        };
         self.add(
             "node_hwmon_temp_celsius",
             &[
@@ -152,7 +163,11 @@ impl Scrape {
         );
         self.add(
             "smartmon_device_smart_healthy",
-            &[("instance", &node.name), ("device", "/dev/nvme0n1"), ("resource", &resource)],
+            &[
+                ("instance", &node.name),
+                ("device", "/dev/nvme0n1"),
+                ("resource", &resource),
+            ],
             truth(node.health == Health::Online),
         );
     }
@@ -168,7 +183,12 @@ impl Scrape {
         let running = guest.status == GuestStatus::Running;
         self.add(
             "pve_guest_info",
-            &[("id", &id), ("node", &guest.node), ("name", &guest.name), ("type", kind)],
+            &[
+                ("id", &id),
+                ("node", &guest.node),
+                ("name", &guest.name),
+                ("type", kind),
+            ],
             1.0,
         );
         self.add("pve_up", only, truth(running));
@@ -241,7 +261,11 @@ impl Scrape {
                     f64::from(container.restart_count),
                 );
                 if let (true, Some(started)) = (running, container.started_at) {
-                    self.add("container_start_time_seconds", labels, seconds(started.as_second()));
+                    self.add(
+                        "container_start_time_seconds",
+                        labels,
+                        seconds(started.as_second()),
+                    );
                     self.add("container_memory_usage_bytes", labels, 48.0 * 1024.0 * 1024.0);
                 }
             }
@@ -260,7 +284,11 @@ fn resource_of(guest: &GuestView) -> String {
 
 fn mount_point(path: &Path) -> String {
     let text = path.display().to_string();
-    if text.starts_with('/') { text } else { format!("/{text}") }
+    if text.starts_with('/') {
+        text
+    } else {
+        format!("/{text}")
+    }
 }
 
 const fn truth(is_so: bool) -> f64 {
@@ -276,4 +304,3 @@ const fn float(number: u64) -> f64 {
 const fn seconds(number: i64) -> f64 {
     number as f64
 }
-

@@ -120,19 +120,19 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 }
 
 async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) -> Result<Stage, Failure> {
-    let (folder, data) = match &arguments.data {
-        Some(data) => {
-            std::fs::create_dir_all(data)?;
-            (None, std::path::absolute(data)?)
-        }
-        None => {
-            let folder = tempfile::Builder::new().prefix("interlock-").tempdir()?;
-            let path = folder.path().to_owned();
-            (Some(folder), path)
-        }
+    let (folder, data) = if let Some(data) = &arguments.data {
+        std::fs::create_dir_all(data)?;
+        (None, std::path::absolute(data)?)
+    } else {
+        let folder = tempfile::Builder::new().prefix("interlock-").tempdir()?;
+        let path = folder.path().to_owned();
+        (Some(folder), path)
     };
     let paint = globals.paint(&std::io::stderr());
-    globals.say(&paint.paint(Tone::Strong, "Starting a cluster of three nodes and fourteen guests …"));
+    globals.say(&paint.paint(
+        Tone::Strong,
+        "Starting a cluster of three nodes and fourteen guests …",
+    ));
     let place = data.join("lab");
     std::fs::create_dir_all(&place)?;
     let lab = Lab::start(serve::options(place, arguments.speed)?)
@@ -165,27 +165,28 @@ fn models(
     data: &std::path::Path,
 ) -> Result<interlock_config::Config, Failure> {
     let mut config = interlock_config::Config::default();
-    match &arguments.model {
-        Some(name) => {
-            let mut loaded = settings::load(globals)?.config;
-            if !loaded.models.contains_key(name) {
-                let known: Vec<&str> = loaded.models.keys().map(String::as_str).collect();
-                return Err(Failure::wrong(format!(
-                    "there is no model `{name}` in the configuration; it has: {}",
-                    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-                )));
-            }
-            config.models = std::mem::take(&mut loaded.models);
-            config.defaults = loaded.defaults;
-            config.defaults.model = Some(name.clone());
+    if let Some(name) = &arguments.model {
+        let mut loaded = settings::load(globals)?.config;
+        if !loaded.models.contains_key(name) {
+            let known: Vec<&str> = loaded.models.keys().map(String::as_str).collect();
+            return Err(Failure::wrong(format!(
+                "there is no model `{name}` in the configuration; it has: {}",
+                if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                }
+            )));
         }
-        None => {
-            let script = data.join("script.yaml");
-            std::fs::write(&script, incident.script())?;
-            let options = serde_json::json!({ "provider": "scripted", "script": script });
-            let options = serde_json::from_value(options).map_err(Failure::unsuccessful)?;
-            config.models.insert("script".to_owned(), options);
-        }
+        config.models = std::mem::take(&mut loaded.models);
+        config.defaults = loaded.defaults;
+        config.defaults.model = Some(name.clone());
+    } else {
+        let script = data.join("script.yaml");
+        std::fs::write(&script, incident.script())?;
+        let options = serde_json::json!({ "provider": "scripted", "script": script });
+        let options = serde_json::from_value(options).map_err(Failure::unsuccessful)?;
+        config.models.insert("script".to_owned(), options);
     }
     Ok(config)
 }

@@ -30,17 +30,21 @@ pub(super) async fn play(
 ) -> Result<Ending, Failure> {
     let began = Instant::now();
     let paint = globals.paint(&io::stderr());
-    globals.say(&paint.paint(Tone::Strong, &format!("\nIncident {}: {}", incident.name(), incident.summary())));
+    globals.say(&paint.paint(
+        Tone::Strong,
+        &format!("\nIncident {}: {}", incident.name(), incident.summary()),
+    ));
     incident.inject(&stage.lab).await.map_err(Failure::unsuccessful)?;
-    let alert = stage
-        .lab
-        .alert(incident)
-        .await
-        .map_err(Failure::unsuccessful)?;
+    let alert = stage.lab.alert(incident).await.map_err(Failure::unsuccessful)?;
     globals.say(&format!(
         "Alert {}: {}",
         incident.alert(),
-        visible(alert.pointer("/annotations/summary").and_then(serde_json::Value::as_str).unwrap_or(""))
+        visible(
+            alert
+                .pointer("/annotations/summary")
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or("")
+        )
     ));
     let assembled = &stage.assembled;
     let text = serde_json::to_string_pretty(&alert).map_err(Failure::unsuccessful)?;
@@ -97,7 +101,10 @@ fn show(driver: &Driver<'_>, hold: &Hold) {
         return;
     }
     let paint = driver.globals.paint(&io::stderr());
-    say(&format!("\n{}", paint.paint(Tone::Careful, "This waits for a human:")));
+    say(&format!(
+        "\n{}",
+        paint.paint(Tone::Careful, "This waits for a human:")
+    ));
     say(&plan::render(hold, Timestamp::now(), paint));
 }
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use interlock_dialect::Channel;
 use interlock_engine::Live;
 use interlock_protocol::{
-    CallId, Decision, Event, EventBody, EvidenceId, Outcome, Proposal, Receipt, SessionId,
-    ToolCall, ToolKind, Verification,
+    CallId, Decision, Event, EventBody, EvidenceId, Outcome, Proposal, Receipt, SessionId, ToolCall,
+    ToolKind, Verification,
 };
 use interlock_store::Store;
 use serde_json::Value;
@@ -70,7 +70,11 @@ impl Story {
             EventBody::EvidenceRecorded { evidence, .. } => self.evidence(&event.session, evidence),
             EventBody::ReceiptRecorded { receipt } => self.receipt(receipt),
             EventBody::HoldApproved { by, .. } => {
-                vec![self.line("human", Tone::Good, &format!("approved by {}", visible(by.as_str())))]
+                vec![self.line(
+                    "human",
+                    Tone::Good,
+                    &format!("approved by {}", visible(by.as_str())),
+                )]
             }
             EventBody::HoldDenied { by, reason, .. } => vec![self.line(
                 "human",
@@ -187,7 +191,11 @@ impl Story {
             .resource
             .as_ref()
             .map_or_else(String::new, |resource| format!(" on {resource}"));
-        let text = format!("{outcome}{on}: {} ({})", visible(&receipt.summary), short(receipt.id.as_str()));
+        let text = format!(
+            "{outcome}{on}: {} ({})",
+            visible(&receipt.summary),
+            short(receipt.id.as_str())
+        );
         vec![self.line("receipt", tone, &text)]
     }
 
@@ -207,7 +215,11 @@ impl Story {
             .map_or_else(|| "the whole fleet".to_owned(), ToString::to_string);
         let mut lines = vec![self.line("evidence", Tone::Good, &format!("{} of {of}", short(id.as_str())))];
         for line in excerpt(&evidence.data) {
-            lines.push(self.line("", Tone::Quiet, &self.paint.paint(Tone::Quiet, &format!("│ {line}"))));
+            lines.push(self.line(
+                "",
+                Tone::Quiet,
+                &self.paint.paint(Tone::Quiet, &format!("│ {line}")),
+            ));
         }
         lines
     }
@@ -243,7 +255,11 @@ fn excerpt(data: &Value) -> Vec<String> {
                 .join("\n"),
             _ => continue,
         };
-        let lines: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(cut).collect();
+        let lines: Vec<String> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(cut)
+            .collect();
         if !lines.is_empty() {
             let from = lines.len().saturating_sub(LINES);
             return lines[from..].to_vec();

@@ -1,6 +1,7 @@
 //! What an incident came to: read from the record and from the oracle, never from the model's words.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -142,10 +143,19 @@ impl Played {
         let verified = verified(facts);
         let status = facts.session.status;
         let reason = if !proof.problems.is_empty() {
-            Some(format!("the record does not prove itself: {}", proof.problems.join("; ")))
+            Some(format!(
+                "the record does not prove itself: {}",
+                proof.problems.join("; ")
+            ))
         } else if let Some(reason) = oracle.reason() {
-            let waiting = if status == Status::Held { "; a plan waits for approval" } else { "" };
-            Some(format!("the oracle says that the incident is not over: {reason}{waiting}"))
+            let waiting = if status == Status::Held {
+                "; a plan waits for approval"
+            } else {
+                ""
+            };
+            Some(format!(
+                "the oracle says that the incident is not over: {reason}{waiting}"
+            ))
         } else if !verified {
             Some("the incident is over, but no action was verified".to_owned())
         } else if status != Status::Completed {
@@ -208,7 +218,8 @@ impl Played {
             ("  of them writes", counts.writes),
             ("verified", counts.verified),
         ] {
-            text.push_str(&format!("  {name:<18}{count:>4}\n"));
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "  {name:<18}{count:>4}");
         }
         let proof = format!("{} decisions asked again, all the same", self.proof.decisions);
         text.push_str(&mark(paint, self.proof.problems.is_empty(), &proof));
@@ -220,9 +231,14 @@ impl Played {
         match &self.reason {
             None => text.push_str(&paint.paint(
                 Tone::Good,
-                &format!("\nResolved and verified in {:.1} s (session {session}).", self.seconds()),
+                &format!(
+                    "\nResolved and verified in {:.1} s (session {session}).",
+                    self.seconds()
+                ),
             )),
-            Some(reason) => text.push_str(&paint.paint(Tone::Bad, &format!("\nNot resolved: {}", visible(reason)))),
+            Some(reason) => {
+                text.push_str(&paint.paint(Tone::Bad, &format!("\nNot resolved: {}", visible(reason))));
+            }
         }
         text
     }

@@ -31,9 +31,8 @@ pub(crate) fn credentials(access: &Access) -> Secrets {
 /// The same, as lines for a shell.
 pub(crate) fn credential_lines(access: &Access) -> String {
     secrets(access)
-        .iter()
         .map(|(name, value)| format!("export {name}='{value}'\n"))
-        .collect()
+        .concat()
 }
 
 /// A configuration with the lab in place of other infrastructure.

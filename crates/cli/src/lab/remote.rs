@@ -1,5 +1,7 @@
 //! What another terminal does to the running lab.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use interlock_lab::{Incident, Remote};
 use serde_json::Value;
@@ -31,10 +33,16 @@ fn running() -> Result<Remote, Failure> {
     let text = std::fs::read_to_string(access_file())
         .map_err(|_| Failure::wrong("no lab is running; start one with `interlock lab serve`"))?;
     let access: Value = serde_json::from_str(&text).map_err(Failure::unsuccessful)?;
-    let part = |name: &str| access.pointer(&format!("/control/{name}")).and_then(Value::as_str);
+    let part = |name: &str| {
+        access
+            .pointer(&format!("/control/{name}"))
+            .and_then(Value::as_str)
+    };
     match (part("url"), part("token")) {
         (Some(url), Some(token)) => Ok(Remote::new(url, token)),
-        _ => Err(Failure::unsuccessful("what the running lab wrote down cannot be read")),
+        _ => Err(Failure::unsuccessful(
+            "what the running lab wrote down cannot be read",
+        )),
     }
 }
 
@@ -71,15 +79,25 @@ pub(super) async fn verdict(globals: &Globals, which: &Which) -> Result<Ending, 
     let resolved = document.get("resolved").and_then(Value::as_bool) == Some(true);
     globals.print(&document, |paint| {
         let mut text = String::new();
-        for check in document.get("checks").and_then(Value::as_array).into_iter().flatten() {
+        for check in document
+            .get("checks")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let part = |name: &str| visible(check.get(name).and_then(Value::as_str).unwrap_or(""));
             let mark = match check.get("holds").and_then(Value::as_bool) {
                 Some(true) => paint.paint(Tone::Good, "✓"),
                 _ => paint.paint(Tone::Bad, "✗"),
             };
-            text.push_str(&format!("{mark} {}: {}\n", part("wanted"), part("found")));
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "{mark} {}: {}", part("wanted"), part("found"));
         }
         text
     })?;
-    Ok(if resolved { Ending::Done } else { Ending::Unsuccessful })
+    Ok(if resolved {
+        Ending::Done
+    } else {
+        Ending::Unsuccessful
+    })
 }

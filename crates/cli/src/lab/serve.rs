@@ -122,8 +122,14 @@ fn people(folder: &Path, access: &Access, paint: Paint) -> String {
     };
     let proxmox = &access.proxmox;
     line("Proxmox VE", &format!("{}/api2/json", proxmox.url));
-    line("", &format!("token {}={}", proxmox.token_id, proxmox.token_secret));
-    line("", &format!("user {} password {}", proxmox.user, proxmox.password));
+    line(
+        "",
+        &format!("token {}={}", proxmox.token_id, proxmox.token_secret),
+    );
+    line(
+        "",
+        &format!("user {} password {}", proxmox.user, proxmox.password),
+    );
     for (node, address) in &access.ssh.addresses {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "22"));
         line(
@@ -137,13 +143,22 @@ fn people(folder: &Path, access: &Access, paint: Paint) -> String {
         );
     }
     for engine in &access.docker {
-        line("Docker", &format!("{} ({}, in {})", engine.url, engine.name, engine.runs_on));
+        line(
+            "Docker",
+            &format!("{} ({}, in {})", engine.url, engine.name, engine.runs_on),
+        );
     }
-    line("Kubernetes", &format!("{} token {}", access.kubernetes.url, access.kubernetes.token));
+    line(
+        "Kubernetes",
+        &format!("{} token {}", access.kubernetes.url, access.kubernetes.token),
+    );
     line("Prometheus", &access.prometheus.url);
     line("Alertmanager", &access.alertmanager.url);
     let mail = &access.mail_gateway;
-    line("Mail Gateway", &format!("{} user {} password {}", mail.url, mail.user, mail.password));
+    line(
+        "Mail Gateway",
+        &format!("{} user {} password {}", mail.url, mail.user, mail.password),
+    );
     line("Folder", &folder.display().to_string());
     if let Some(warning) = warning(&access.isolation) {
         line("Note", &warning);

@@ -10,11 +10,14 @@ use crate::docker::{docker, inspected, path};
 use crate::server::{Asked, Reply, Server, ok, said, serve};
 use crate::stage::started;
 
+/// Name, image and state of a container.
+type Row = (String, String, &'static str);
+
 /// A small engine with one container, which remembers what was made of it.
 #[derive(Clone)]
 struct Engine {
     /// Name and image of each container.
-    containers: Arc<Mutex<Vec<(String, String, &'static str)>>>,
+    containers: Arc<Mutex<Vec<Row>>>,
     /// What a container of the new image comes to.
     new_state: &'static str,
     can_pull: bool,
@@ -33,7 +36,7 @@ impl Engine {
         }
     }
 
-    fn all(&self) -> Vec<(String, String, &'static str)> {
+    fn all(&self) -> Vec<Row> {
         self.containers.lock().unwrap().clone()
     }
 
@@ -62,7 +65,7 @@ impl Engine {
                 said("204 No Content", "")
             }
             ("POST", ["containers", _, "rename"], Some(at)) => {
-                containers[at].0 = asked.path.split("name=").nth(1).unwrap().to_owned();
+                asked.path.split("name=").nth(1).unwrap().clone_into(&mut containers[at].0);
                 said("204 No Content", "")
             }
             ("POST", ["containers", "create"], _) => {

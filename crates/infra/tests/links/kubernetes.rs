@@ -20,6 +20,10 @@ fn kubernetes(server: &Server) -> Kubernetes {
     Kubernetes::new(&options, &Secrets::given([("KUBE", "tok3n")])).unwrap()
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "its callers write the items down where they call it"
+)]
 fn list(kind: &str, version: &str, items: Value, more: &str) -> Reply {
     let list = json!({"kind": format!("{kind}List"), "apiVersion": version,
         "metadata": {"resourceVersion": "1", "continue": more}, "items": items});
@@ -60,7 +64,7 @@ fn cluster(asked: &Asked) -> Reply {
             let waiting = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}});
             list("Pod", "v1", json!([pod("web-1", &waiting)]), "more")
         }
-        ("GET", "/api/v1/namespaces/shop/pods/web-1") => ok(&pod("web-1", &json!({})).to_string()),
+        ("GET" | "DELETE", "/api/v1/namespaces/shop/pods/web-1") => ok(&pod("web-1", &json!({})).to_string()),
         ("GET", "/api/v1/namespaces/shop/pods/web-1/log") => ok("2026-11-15T06:00:00Z cannot open /etc/web.conf\n"),
         ("GET", "/api/v1/nodes") => list(
             "Node",
@@ -73,7 +77,7 @@ fn cluster(asked: &Asked) -> Reply {
             list("Namespace", "v1", json!([{"metadata": {"name": "shop"}, "status": {"phase": "Active"}}]), "")
         }
         ("GET", "/apis/apps/v1/deployments") => list("Deployment", "apps/v1", json!([deployment(1, 3)]), ""),
-        ("GET", "/apis/apps/v1/namespaces/shop/deployments/web") => ok(&deployment(1, 3).to_string()),
+        ("GET" | "PATCH", "/apis/apps/v1/namespaces/shop/deployments/web") => ok(&deployment(1, 3).to_string()),
         ("GET", "/apis/apps/v1/statefulsets") => list("StatefulSet", "apps/v1", json!([]), ""),
         ("GET", "/apis/apps/v1/daemonsets") => status(403, "Forbidden", "daemonsets.apps is forbidden"),
         ("GET", "/api/v1/services") => list("Service", "v1", json!([{"metadata": {"name": "web", "namespace": "shop"},
@@ -89,8 +93,6 @@ fn cluster(asked: &Asked) -> Reply {
                 "spec": {"replicas": 2}, "status": {"replicas": 3}})
             .to_string(),
         ),
-        ("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web") => ok(&deployment(1, 3).to_string()),
-        ("DELETE", "/api/v1/namespaces/shop/pods/web-1") => ok(&pod("web-1", &json!({})).to_string()),
         _ => status(404, "NotFound", "not found"),
     }
 }

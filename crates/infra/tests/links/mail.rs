@@ -42,7 +42,7 @@ fn gateway_says() -> impl Fn(&Asked) -> Reply + Send + Sync {
             ));
         }
         let count = asked_for.fetch_add(1, Ordering::SeqCst);
-        let wanted = if count < 2 { 0 } else { 1 };
+        let wanted = i32::from(count >= 2);
         if asked.header("cookie")
             != Some(&format!(
                 "PMGAuthCookie=PMG%3Aaudit%40pmg%3A{wanted}%3A%3Aa%2Bb%3D%3D"

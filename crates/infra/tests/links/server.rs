@@ -115,12 +115,12 @@ async fn one(
                         Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
             stream.write_all(head.as_bytes()).await?;
             let mut input = rest;
-            if !make(b"").is_empty() {
-                // It does not wait for input.
-                stream.write_all(&make(b"")).await?;
-            } else {
+            if make(b"").is_empty() {
                 stream.read_to_end(&mut input).await?;
                 stream.write_all(&make(&input)).await?;
+            } else {
+                // It does not wait for input.
+                stream.write_all(&make(b"")).await?;
             }
         }
         Reply::Never => std::future::pending().await,

@@ -10,20 +10,20 @@ use crate::docker::{ContainerSpec, HostSpec, ImageSpec, PortSpec, Registry, Rest
 use crate::machine::Spec;
 
 /// The container that a bad release breaks, and its releases.
-pub const PAPERLESS: &str = "paperless";
+pub(crate) const PAPERLESS: &str = "paperless";
 /// The release that works.
-pub const PAPERLESS_GOOD: &str = "ghcr.io/paperless-ngx/paperless-ngx:2.12.1";
+pub(crate) const PAPERLESS_GOOD: &str = "ghcr.io/paperless-ngx/paperless-ngx:2.12.1";
 /// The release that does not.
-pub const PAPERLESS_BAD: &str = "ghcr.io/paperless-ngx/paperless-ngx:2.13.0";
+pub(crate) const PAPERLESS_BAD: &str = "ghcr.io/paperless-ngx/paperless-ngx:2.13.0";
 /// Where it listens.
-pub const PAPERLESS_PORT: u16 = 8000;
+pub(crate) const PAPERLESS_PORT: u16 = 8000;
 
 /// What the bad release says before it gives up.
 const PAPERLESS_FAULT: &str = "migration 1053_document_page_count requires PostgreSQL 17 or newer, found 16.4: \
                                refusing to start (release 2.13.0 dropped support for PostgreSQL 16)";
 
 /// The Docker hosts of the lab, by the guest that they run in.
-pub fn hosts() -> Vec<HostSpec> {
+pub(crate) fn hosts() -> Vec<HostSpec> {
     vec![
         host(
             "homepage-docker",
@@ -37,7 +37,12 @@ pub fn hosts() -> Vec<HostSpec> {
             "server1",
             20,
             &[
-                (PAPERLESS, "ghcr.io/paperless-ngx/paperless-ngx", "2.12.1", PAPERLESS_PORT),
+                (
+                    PAPERLESS,
+                    "ghcr.io/paperless-ngx/paperless-ngx",
+                    "2.12.1",
+                    PAPERLESS_PORT,
+                ),
                 ("paperless-redis", "redis", "7.4", 6379),
                 ("traefik", "traefik", "3.2", 8080),
             ],
@@ -57,22 +62,25 @@ fn host(name: &str, number: u8, containers: &[(&str, &str, &str, u16)]) -> HostS
         let fault = format!("fails = {PAPERLESS_FAULT:?}\n");
         registry.push(image(PAPERLESS, repository, tag, PAPERLESS_PORT, &fault));
     }
-    let specs = containers.iter().zip(1..).map(|((name, repository, tag, port), at)| ContainerSpec {
-        name: (*name).to_owned(),
-        image: format!("{repository}:{tag}"),
-        machine: Spec {
-            address: Some([172, 17, number, at].into()),
-            disk_bytes: 64 * MIB,
-            ..Spec::default()
-        },
-        ports: vec![PortSpec {
-            container: *port,
-            host: Some(*port),
-        }],
-        restart: RestartPolicy::UnlessStopped,
-        labels: BTreeMap::from([("com.docker.compose.project".to_owned(), "home".to_owned())]),
-        ..ContainerSpec::default()
-    });
+    let specs = containers
+        .iter()
+        .zip(1..)
+        .map(|((name, repository, tag, port), at)| ContainerSpec {
+            name: (*name).to_owned(),
+            image: format!("{repository}:{tag}"),
+            machine: Spec {
+                address: Some([172, 17, number, at].into()),
+                disk_bytes: 64 * MIB,
+                ..Spec::default()
+            },
+            ports: vec![PortSpec {
+                container: *port,
+                host: Some(*port),
+            }],
+            restart: RestartPolicy::UnlessStopped,
+            labels: BTreeMap::from([("com.docker.compose.project".to_owned(), "home".to_owned())]),
+            ..ContainerSpec::default()
+        });
     HostSpec {
         name: name.to_owned(),
         containers: specs.collect(),

@@ -16,9 +16,25 @@ const GUESTS: &[(u32, GuestKind, &str, &str, u32, u64, &str)] = &[
     (120, GuestKind::Lxc, "influxdb", "tower", 2, 2 * GIB, "metrics"),
     (125, GuestKind::Lxc, "grafana", "tower", 2, GIB, "metrics"),
     (130, GuestKind::Lxc, "postgres", "tower", 4, 4 * GIB, "database"),
-    (141, GuestKind::Lxc, "homepage-docker", "delly", 2, 2 * GIB, "docker"),
+    (
+        141,
+        GuestKind::Lxc,
+        "homepage-docker",
+        "delly",
+        2,
+        2 * GIB,
+        "docker",
+    ),
     (150, GuestKind::Lxc, "jellyfin", "delly", 4, 4 * GIB, "media"),
-    (160, GuestKind::Lxc, "vaultwarden", "tower", 1, 512 * MIB, "critical"),
+    (
+        160,
+        GuestKind::Lxc,
+        "vaultwarden",
+        "tower",
+        1,
+        512 * MIB,
+        "critical",
+    ),
     (170, GuestKind::Lxc, "mailgw", "tower", 2, 4 * GIB, "mail"),
     (190, GuestKind::Lxc, "backup", "delly", 2, 2 * GIB, "backup"),
     (200, GuestKind::Vm, "truenas", "tower", 4, 16 * GIB, "storage"),
@@ -54,7 +70,7 @@ fn guest(
     tag: &str,
 ) -> Guest {
     let number = u8::try_from(vmid % 256).unwrap_or(0);
-    let mut files = services::service_of(name).map_or_else(Vec::new, |service| service.files());
+    let mut files = services::service_of(name).map_or_else(Vec::new, services::Service::files);
     files.extend(logs::of(name));
     let volumes = match name {
         "influxdb" => vec![(PathBuf::from("/var/log/influxdb"), LOG_VOLUME)],

@@ -1,5 +1,7 @@
 //! Logs that were there before anybody looked: real files, the same at every start.
 
+use std::fmt::Write as _;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::nodes::file;
@@ -14,7 +16,14 @@ pub(super) fn of(guest: &str) -> Option<File> {
 
 /// The proxy's log of the last hours, in the combined format.
 fn access_log(now: Timestamp) -> String {
-    const PATHS: [&str; 6] = ["/", "/api/states", "/web/index.html", "/health", "/login", "/favicon.ico"];
+    const PATHS: [&str; 6] = [
+        "/",
+        "/api/states",
+        "/web/index.html",
+        "/health",
+        "/login",
+        "/favicon.ico",
+    ];
     let mut seed: u32 = 0x2545_f491;
     let mut next = move |below: u32| {
         // Xorshift: what it gives must be the same everywhere, not good.
@@ -39,9 +48,11 @@ fn access_log(now: Timestamp) -> String {
             _ => 200,
         };
         let bytes = 200 + next(40_000);
-        log.push_str(&format!(
-            "192.168.1.{address} - - [{at}] \"GET {path} HTTP/1.1\" {status} {bytes} \"-\" \"Mozilla/5.0\"\n"
-        ));
+        // Writing into a String cannot fail.
+        let _ = writeln!(
+            log,
+            "192.168.1.{address} - - [{at}] \"GET {path} HTTP/1.1\" {status} {bytes} \"-\" \"Mozilla/5.0\""
+        );
     }
     log
 }
@@ -55,9 +66,16 @@ mod tests {
         let at = |text: &str| access_log(text.parse().unwrap());
         let (one, other) = (at("2026-01-01T12:00:00Z"), at("2026-01-02T12:00:00Z"));
         assert_eq!(one.lines().count(), REQUESTS);
-        assert_eq!(one.replace("01/Jan", "02/Jan").replace("31/Dec/2025", "01/Jan/2026").len(), other.len());
+        assert_eq!(
+            one.replace("01/Jan", "02/Jan")
+                .replace("31/Dec/2025", "01/Jan/2026")
+                .len(),
+            other.len()
+        );
         let statuses = |log: &str| -> Vec<String> {
-            log.lines().filter_map(|line| Some(line.split_whitespace().nth(8)?.to_owned())).collect()
+            log.lines()
+                .filter_map(|line| Some(line.split_whitespace().nth(8)?.to_owned()))
+                .collect()
         };
         assert_eq!(statuses(&one), statuses(&other));
         assert!(statuses(&one).iter().any(|status| status == "502"));

@@ -8,9 +8,9 @@ mod services;
 
 use crate::topology::{Storage, Topology};
 
-pub use docker::{PAPERLESS, PAPERLESS_BAD, PAPERLESS_GOOD, PAPERLESS_PORT, hosts as docker_hosts};
-pub use nodes::OLD_SERVICES;
-pub use services::{HOMEPAGE_CONFIG, Service, service_of};
+pub(crate) use docker::{PAPERLESS, PAPERLESS_BAD, PAPERLESS_GOOD, PAPERLESS_PORT, hosts as docker_hosts};
+pub(crate) use nodes::OLD_SERVICES;
+pub(crate) use services::{HOMEPAGE_CONFIG, service_of};
 
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 pub const CLUSTER: &str = "homelab";
 
 /// The nodes, guests and storages.
-pub fn topology() -> Topology {
+pub(crate) fn topology() -> Topology {
     Topology {
         name: CLUSTER.to_owned(),
         nodes: nodes::nodes(),
@@ -29,8 +29,10 @@ pub fn topology() -> Topology {
 }
 
 /// The number of a guest.
-pub fn vmid_of(name: &str) -> Option<u32> {
-    guests::numbers().find(|(guest, _)| *guest == name).map(|(_, vmid)| vmid)
+pub(crate) fn vmid_of(name: &str) -> Option<u32> {
+    guests::numbers()
+        .find(|(guest, _)| *guest == name)
+        .map(|(_, vmid)| vmid)
 }
 
 fn storages() -> Vec<Storage> {
@@ -44,7 +46,14 @@ fn storages() -> Vec<Storage> {
     };
     vec![
         storage("local", "dir", false, "iso,vztmpl,backup", 94 * GIB, 21 * GIB),
-        storage("local-lvm", "lvmthin", false, "rootdir,images", 370 * GIB, 96 * GIB),
+        storage(
+            "local-lvm",
+            "lvmthin",
+            false,
+            "rootdir,images",
+            370 * GIB,
+            96 * GIB,
+        ),
         storage(
             "shared",
             "nfs",

@@ -7,7 +7,7 @@ use crate::machine::{File, Runs, Spec};
 use crate::topology::Node;
 
 /// Left behind when the dashboard moved into a container: the same path, and nobody reads it.
-pub const OLD_SERVICES: &str = "\
+pub(crate) const OLD_SERVICES: &str = "\
 # Homepage services (moved to the container homepage-docker in spring)
 - Media:
     - Jellyfin: { href: 'http://jellyfin.lan:8096' }

@@ -4,7 +4,7 @@ use super::nodes::file;
 use crate::machine::File;
 
 /// Where the dashboard's entries are, in its container. The node has an old file in the same place.
-pub const HOMEPAGE_CONFIG: &str = "/opt/homepage/config/services.yaml";
+pub(crate) const HOMEPAGE_CONFIG: &str = "/opt/homepage/config/services.yaml";
 
 /// What the dashboard shows, before somebody asks for more.
 const HOMEPAGE_ENTRIES: &str = "\
@@ -20,24 +20,31 @@ const HOMEPAGE_ENTRIES: &str = "\
 
 /// A service of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Service {
+pub(crate) struct Service {
     /// The guest.
-    pub guest: &'static str,
+    pub(crate) guest: &'static str,
     /// Its unit, without `.service`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// What it is, for people.
-    pub description: &'static str,
+    pub(crate) description: &'static str,
     /// Its version.
-    pub version: &'static str,
+    pub(crate) version: &'static str,
     /// Where it listens.
-    pub port: u16,
+    pub(crate) port: u16,
     /// What else its configuration says.
     extra: &'static str,
 }
 
 const SERVICES: &[Service] = &[
     service("pihole", "pihole-ftl", "Pi-hole FTL", "5.25.2", 80, ""),
-    service("nginx-proxy", "nginx", "A high performance web server and a reverse proxy server", "1.26.2", 80, ""),
+    service(
+        "nginx-proxy",
+        "nginx",
+        "A high performance web server and a reverse proxy server",
+        "1.26.2",
+        80,
+        "",
+    ),
     service(
         "influxdb",
         "influxdb",
@@ -66,11 +73,39 @@ const SERVICES: &[Service] = &[
         "max_sessions = 48\n",
     ),
     service("vaultwarden", "vaultwarden", "Vaultwarden", "1.32.0", 8000, ""),
-    service("mailgw", "pmgproxy", "Proxmox Mail Gateway API proxy", "8.1.4", 8006, ""),
-    service("backup", "proxmox-backup", "Proxmox Backup Server", "3.2.7", 8007, ""),
+    service(
+        "mailgw",
+        "pmgproxy",
+        "Proxmox Mail Gateway API proxy",
+        "8.1.4",
+        8006,
+        "",
+    ),
+    service(
+        "backup",
+        "proxmox-backup",
+        "Proxmox Backup Server",
+        "3.2.7",
+        8007,
+        "",
+    ),
     service("truenas", "middlewared", "TrueNAS middleware", "24.10", 443, ""),
-    service("home-assistant", "home-assistant", "Home Assistant", "2026.10.3", 8123, ""),
-    service("server1", "containerd", "containerd container runtime", "1.7.22", 9100, ""),
+    service(
+        "home-assistant",
+        "home-assistant",
+        "Home Assistant",
+        "2026.10.3",
+        8123,
+        "",
+    ),
+    service(
+        "server1",
+        "containerd",
+        "containerd container runtime",
+        "1.7.22",
+        9100,
+        "",
+    ),
     service("k3s-1", "k3s", "Lightweight Kubernetes", "1.34.1", 6443, ""),
 ];
 
@@ -93,18 +128,18 @@ const fn service(
 }
 
 /// The service of a guest.
-pub fn service_of(guest: &str) -> Option<&'static Service> {
+pub(crate) fn service_of(guest: &str) -> Option<&'static Service> {
     SERVICES.iter().find(|service| service.guest == guest)
 }
 
 impl Service {
     /// Where its configuration is.
-    pub fn config_path(&self) -> String {
+    pub(crate) fn config_path(&self) -> String {
         format!("/etc/{}/service.toml", self.unit)
     }
 
     /// Its configuration.
-    pub fn config(&self) -> String {
+    pub(crate) fn config(&self) -> String {
         format!(
             "name = {:?}\nversion = {:?}\nlisten = {}\npage = {:?}\nlevel = \"info\"\n{}",
             self.unit, self.version, self.port, self.description, self.extra
@@ -120,7 +155,10 @@ impl Service {
             self.config_path()
         );
         let at = format!("/etc/systemd/system/{}.service", self.unit);
-        let wanted = format!("/etc/systemd/system/multi-user.target.wants/{}.service", self.unit);
+        let wanted = format!(
+            "/etc/systemd/system/multi-user.target.wants/{}.service",
+            self.unit
+        );
         let mut files = vec![
             file(&self.config_path(), self.config()),
             file(&at, unit.clone()),

@@ -38,7 +38,11 @@ pub(super) async fn clear(incident: Incident, lab: &Lab) -> Result<(), Error> {
         Incident::DiskFull => {
             let machine = guest(lab, "influxdb")?;
             set_level(&machine, "info").await?;
-            run(&machine, "rm -f /var/log/influxdb/*.log.*; : > /var/log/influxdb/influxdb.log").await
+            run(
+                &machine,
+                "rm -f /var/log/influxdb/*.log.*; : > /var/log/influxdb/influxdb.log",
+            )
+            .await
         }
         Incident::WrongHost => {
             lab.want_entry(false);
@@ -82,7 +86,10 @@ async fn crowd(lab: &Lab) -> Result<(), Error> {
     let clients = (0..CLIENTS).map(|_| machine.talk(port, b"GET /stream HTTP/1.1\r\n", 1024));
     let _ = timeout(PATIENCE, join_all(clients)).await;
     until("the media server to crash", || async {
-        machine.talk(port, b"GET /health HTTP/1.0\r\n\r\n", 64).await.is_err()
+        machine
+            .talk(port, b"GET /health HTTP/1.0\r\n\r\n", 64)
+            .await
+            .is_err()
     })
     .await
 }
@@ -128,7 +135,12 @@ async fn deploy(lab: &Lab, image: &str) -> Result<(), Error> {
     let engine = lab
         .engines()
         .iter()
-        .find(|engine| engine.containers().iter().any(|container| container.name == PAPERLESS))
+        .find(|engine| {
+            engine
+                .containers()
+                .iter()
+                .any(|container| container.name == PAPERLESS)
+        })
         .ok_or_else(|| Error::Missing(format!("the container {PAPERLESS}")))?;
     engine.deploy(PAPERLESS, image).await?;
     if image == PAPERLESS_BAD {
@@ -170,7 +182,10 @@ async fn run(machine: &Machine, command: &str) -> Result<(), Error> {
     }
 }
 
-async fn until<Looked: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> Looked) -> Result<(), Error> {
+async fn until<Looked: Future<Output = bool>>(
+    what: &str,
+    mut is_so: impl FnMut() -> Looked,
+) -> Result<(), Error> {
     let deadline = Instant::now() + PATIENCE;
     while !is_so().await {
         if Instant::now() > deadline {

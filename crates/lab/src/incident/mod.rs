@@ -56,7 +56,9 @@ impl Incident {
         match self {
             Self::ServiceCrash => "The media server in container 150 died; its log says why.",
             Self::DiskFull => "The log volume of the InfluxDB container is full of debug logs.",
-            Self::WrongHost => "The dashboard lacks an entry. Its file is in container 141, and an old copy on the node.",
+            Self::WrongHost => {
+                "The dashboard lacks an entry. Its file is in container 141, and an old copy on the node."
+            }
             Self::NodeFailure => "The disk of node minipc is dying, and its guests must move.",
             Self::RestartLoop => "Paperless restarts without end since its last release.",
         }
@@ -65,11 +67,17 @@ impl Incident {
     /// Why it happens.
     pub const fn cause(self) -> &'static str {
         match self {
-            Self::ServiceCrash => "More clients than its session table has room for; it aborts and is not started again.",
-            Self::DiskFull => "The log level was left at debug: megabytes each second until the volume was full.",
+            Self::ServiceCrash => {
+                "More clients than its session table has room for; it aborts and is not started again."
+            }
+            Self::DiskFull => {
+                "The log level was left at debug: megabytes each second until the volume was full."
+            }
             Self::WrongHost => "InfluxDB was never entered into the dashboard's services.yaml.",
             Self::NodeFailure => "The NVMe disk of the node fails its self-test; reads end in I/O errors.",
-            Self::RestartLoop => "Release 2.13.0 needs a newer PostgreSQL than there is, and refuses to start.",
+            Self::RestartLoop => {
+                "Release 2.13.0 needs a newer PostgreSQL than there is, and refuses to start."
+            }
         }
     }
 

@@ -67,7 +67,7 @@ pub(super) async fn ask(incident: Incident, lab: &Lab) -> Verdict {
         ],
         Incident::WrongHost => vec![entry_shown(lab).await, old_copy_untouched(lab).await],
         Incident::NodeFailure => moved(lab).await,
-        Incident::RestartLoop => vec![container_runs(lab).await, container_answers(lab).await],
+        Incident::RestartLoop => vec![container_runs(lab), container_answers(lab).await],
     })
 }
 
@@ -92,7 +92,10 @@ async fn health(machine: Option<&Machine>, port: u16) -> Result<String, String> 
 }
 
 async fn get(machine: &Machine, port: u16, path: &str) -> Result<String, String> {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", machine.name());
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        machine.name()
+    );
     match machine.talk(port, request.as_bytes(), MOST).await {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
         Err(error) => Err(error.to_string()),
@@ -128,7 +131,10 @@ async fn room_left(lab: &Lab) -> Check {
         Ok(usage) => usage,
         Err(error) => return check(wanted, false, error.to_string()),
     };
-    let Some(volume) = usage.iter().find(|usage| usage.path.ends_with("var/log/influxdb")) else {
+    let Some(volume) = usage
+        .iter()
+        .find(|usage| usage.path.ends_with("var/log/influxdb"))
+    else {
         return check(wanted, false, "there is no such volume");
     };
     let percent = volume.used.saturating_mul(100) / volume.total.max(1);
@@ -156,9 +162,10 @@ async fn quiet(lab: &Lab) -> Check {
 
 async fn entry_shown(lab: &Lab) -> Check {
     let wanted = format!("the dashboard shows {WANTED_ENTRY}");
-    let (Some(machine), Some(service)) =
-        (lab.guest("homepage-docker"), homelab::service_of("homepage-docker"))
-    else {
+    let (Some(machine), Some(service)) = (
+        lab.guest("homepage-docker"),
+        homelab::service_of("homepage-docker"),
+    ) else {
         return check(wanted, false, "its guest does not run");
     };
     match get(&machine, service.port, "/").await {
@@ -218,7 +225,7 @@ async fn moved(lab: &Lab) -> Vec<Check> {
     checks
 }
 
-async fn container_runs(lab: &Lab) -> Check {
+fn container_runs(lab: &Lab) -> Check {
     let wanted = format!("the container {PAPERLESS} runs and stays so");
     let container = lab
         .engines()

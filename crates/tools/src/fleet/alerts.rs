@@ -138,7 +138,7 @@ impl Fleet {
                 }
             }
         }
-        let data = self.rows("alerts", rows, problems)?;
+        let data = self.rows("alerts", rows, &problems)?;
         Ok(read(taken_at, data, "listed the alerts"))
     }
 
@@ -193,7 +193,7 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let data = self.rows("history", rows, problems)?;
+        let data = self.rows("history", rows, &problems)?;
         Ok(read(taken_at, data, "read when alerts fired"))
     }
 
@@ -212,7 +212,7 @@ impl Fleet {
                 problems.push(error.to_string());
             }
         }
-        let data = self.rows("findings", rows, problems)?;
+        let data = self.rows("findings", rows, &problems)?;
         Ok(read(taken_at, data, "listed findings"))
     }
 

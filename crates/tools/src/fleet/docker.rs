@@ -236,7 +236,7 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let rows = self.rows("containers", rows, problems)?;
+        let rows = self.rows("containers", rows, &problems)?;
         let summary = format!("listed the containers of {} hosts", hosts.len());
         Ok(about_host(about, taken_at, rows, summary))
     }
@@ -246,7 +246,7 @@ impl Fleet {
         &self,
         key: &str,
         mut rows: Vec<Value>,
-        problems: Vec<String>,
+        problems: &[String],
     ) -> Result<Value, Failure> {
         if rows.is_empty() && !problems.is_empty() {
             return Err(Failure::failed(problems.join("; ")));
@@ -326,9 +326,9 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let data = self.rows("hosts", rows, problems)?;
+        let data = self.rows("hosts", rows, &problems)?;
         Ok(about_host(
-            &about,
+            about,
             taken_at,
             data,
             format!("asked Docker hosts for {action}"),

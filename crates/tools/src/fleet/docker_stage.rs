@@ -117,8 +117,8 @@ fn answer(servers: &mut Servers, line: &str, body: &str) -> (u16, Value) {
 /// A cluster with one deployment, whose pods are ready at once.
 fn cluster(servers: &mut Servers, method: &str, path: &str, body: &str) -> (u16, Value) {
     if (method, path) == ("PATCH", "/apis/apps/v1/namespaces/shop/deployments/web/scale") {
-        let patch: Value = serde_json::from_str(body).unwrap();
-        servers.replicas = patch["spec"]["replicas"].as_u64();
+        let wish: Value = serde_json::from_str(body).unwrap();
+        servers.replicas = wish["spec"]["replicas"].as_u64();
         return (
             200,
             json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "web"}, "spec": {}}),

@@ -132,7 +132,7 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let data = self.rows("clusters", rows, problems)?;
+        let data = self.rows("clusters", rows, &problems)?;
         Ok(about.done(taken_at, data, "listed the clusters"))
     }
 
@@ -153,7 +153,7 @@ impl Fleet {
                 }
             }
         }
-        let data = self.rows("objects", rows, problems)?;
+        let data = self.rows("objects", rows, &problems)?;
         let mut done = about.done(taken_at, data, "listed objects of Kubernetes");
         // A list that names one workload is a look at it.
         if let (Some(reading), Some(id)) = (&mut done.reading, &about.id)
@@ -177,7 +177,7 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let data = self.rows("events", rows, problems)?;
+        let data = self.rows("events", rows, &problems)?;
         Ok(about.done(taken_at, data, "listed events of Kubernetes"))
     }
 

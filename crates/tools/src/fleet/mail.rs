@@ -51,7 +51,7 @@ impl Fleet {
                 Err(error) => problems.push(error.to_string()),
             }
         }
-        let data = self.rows("gateways", rows, problems)?;
+        let data = self.rows("gateways", rows, &problems)?;
         let done = Done::succeeded(data.clone(), format!("asked mail gateways for {action}"));
         Ok(done.with_reading(match &id {
             Some(id) => reading(id, taken_at, data, Vec::new()),

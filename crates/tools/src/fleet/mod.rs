@@ -104,11 +104,12 @@ impl Fleet {
             | Tool::WriteFile
             | Tool::DeleteFile
             | Tool::ReadSystemLogs => {
-                self.inner.local.is_some() || guests || !infra.hosts().is_empty() || !infra.docker().is_empty()
+                self.inner.local.is_some()
+                    || guests
+                    || !infra.hosts().is_empty()
+                    || !infra.docker().is_empty()
             }
-            Tool::MetricsSnapshot => {
-                self.inner.local.is_some() || guests || !infra.prometheus().is_empty()
-            }
+            Tool::MetricsSnapshot => self.inner.local.is_some() || guests || !infra.prometheus().is_empty(),
             Tool::Metrics => guests || !infra.prometheus().is_empty(),
             Tool::Storage => guests,
             Tool::Kubernetes => !infra.kubernetes().is_empty(),
