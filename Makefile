@@ -24,8 +24,10 @@ help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## play the story of one change in the terminal
-	@INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" demo/play
+# Without someone at the terminal nobody could approve: then it approves by itself, plays once and ends.
+demo: build ## play an incident in a simulated cluster, from the alert to the verified fix
+	@interlock="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"; \
+	if [ -t 0 ] && [ -t 2 ]; then exec "$$interlock" demo; else exec "$$interlock" demo --once --yes; fi
 
 build: ## build the binary (release)
 	$(call say,building the interlock binary)

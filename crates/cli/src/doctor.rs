@@ -1,6 +1,7 @@
 //! `interlock doctor`: what works here, what does not, and what to do about it.
 
 mod checks;
+mod connections;
 
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ Nothing leaves this machine without --online.
 
 Exit codes: 0 nothing failed (there may be warnings), 1 something did.")]
 pub(crate) struct Arguments {
-    /// Also ask each model whether it answers
+    /// Also ask each model and each connection whether it answers
     #[arg(long)]
     online: bool,
 }

@@ -84,6 +84,11 @@ impl Infra {
         self.inner.keeper.graph(&self.inner.sources, not_older).await
     }
 
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.inner.sources.len()
+    }
+
     /// The Proxmox VE clusters.
     pub fn proxmox(&self) -> &[Proxmox] {
         &self.inner.proxmox

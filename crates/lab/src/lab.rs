@@ -37,7 +37,7 @@ pub(crate) const WANTED_ENTRY: &str = "InfluxDB";
 /// How often everything is measured.
 const SCRAPE: Duration = Duration::from_millis(500);
 /// How long an alert may take to fire.
-const ALERT_WITHIN: Duration = Duration::from_secs(10);
+const ALERT_WITHIN: Duration = Duration::from_secs(30);
 
 /// Why the lab does not do what it was told.
 #[derive(Debug, thiserror::Error)]

@@ -59,7 +59,8 @@ pub(super) async fn play(
     let verdict = incident.verdict(&stage.lab).await;
     let facts = Facts::of(assembled.store(), &session).await?;
     let proof = super::summary::proof(assembled, &facts).await;
-    let played = Played::new(incident, &facts, verdict, proof, began.elapsed());
+    let isolation = stage.lab.access().isolation.clone();
+    let played = Played::new(incident, isolation, &facts, verdict, proof, began.elapsed());
     played.tell(globals, &facts)?;
     Ok(played.ending())
 }

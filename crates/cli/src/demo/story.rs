@@ -28,7 +28,9 @@ pub(crate) struct Story {
     paint: Paint,
     store: Store,
     calls: BTreeMap<CallId, ToolCall>,
-    /// What the model writes, until it is known what it wants.
+    /// What the model thinks, until it is known what it wants.
+    thoughts: String,
+    /// What it says besides.
     words: String,
     step: u32,
 }
@@ -39,6 +41,7 @@ impl Story {
             paint,
             store,
             calls: BTreeMap::new(),
+            thoughts: String::new(),
             words: String::new(),
             step: 0,
         }
@@ -48,12 +51,14 @@ impl Story {
     pub(crate) fn tell(&mut self, live: &Live) -> Vec<String> {
         match live {
             Live::Asking { .. } => {
+                self.thoughts.clear();
                 self.words.clear();
                 Vec::new()
             }
             Live::Chunk { channel, text, .. } => {
                 match channel {
-                    Channel::Thinking | Channel::Text => self.words.push_str(text),
+                    Channel::Thinking => self.thoughts.push_str(text),
+                    Channel::Text => self.words.push_str(text),
                     Channel::Answer => {}
                 }
                 Vec::new()
@@ -125,17 +130,23 @@ impl Story {
     fn proposal(&mut self, proposal: &Proposal) -> Vec<String> {
         self.step += 1;
         let mut lines = vec![String::new()];
-        let words = std::mem::take(&mut self.words);
+        let (mut thought, words) = (
+            std::mem::take(&mut self.thoughts),
+            std::mem::take(&mut self.words),
+        );
         let head = format!("{:>3}. model", self.step);
         let what = match proposal {
             Proposal::ToolCall(call) => {
                 self.calls.insert(call.id.clone(), call.clone());
+                if thought.is_empty() {
+                    thought = words;
+                }
                 format!("proposes {}", full(call))
             }
             Proposal::FinalAnswer { text } => format!("wants to answer: {}", cut(text)),
         };
-        let thought = cut(&words);
-        if thought.is_empty() || what.ends_with(&thought) {
+        let thought = cut(&thought);
+        if thought.is_empty() {
             lines.push(self.line(&head, Tone::Strong, &what));
         } else {
             let quoted = self.paint.paint(Tone::Quiet, &format!("“{thought}”"));

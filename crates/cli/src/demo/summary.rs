@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use interlock_engine::Trace;
-use interlock_lab::{Incident, Verdict};
+use interlock_lab::{Incident, Isolation, Verdict};
 use interlock_protocol::{Decision, EventBody, Outcome, Status, ToolKind, Verification};
 use interlock_store::Call;
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub(super) struct Played {
     /// Why it did not end well.
     reason: Option<String>,
     status: Status,
+    /// How the lab's machines were kept apart.
+    isolation: Isolation,
     counts: Counts,
     oracle: Verdict,
     /// Whether every question to the gate, asked again, has the same answer.
@@ -134,6 +136,7 @@ fn verified(facts: &Facts) -> bool {
 impl Played {
     pub(super) fn new(
         incident: Incident,
+        isolation: Isolation,
         facts: &Facts,
         oracle: Verdict,
         proof: Proof,
@@ -149,7 +152,7 @@ impl Played {
             ))
         } else if let Some(reason) = oracle.reason() {
             let waiting = if status == Status::Held {
-                "; a plan waits for approval"
+                "; a plan waits for approval (play it on a terminal, or with --yes)"
             } else {
                 ""
             };
@@ -169,6 +172,7 @@ impl Played {
             verified,
             reason,
             status,
+            isolation,
             counts,
             oracle,
             proof,

@@ -45,6 +45,7 @@ pub(super) async fn all(globals: &Globals, online: bool) -> Vec<Check> {
     checks.extend(store(globals, loaded.as_ref()).await);
     if let Some(loaded) = &loaded {
         checks.extend(models(&loaded.config, online).await);
+        checks.extend(super::connections::connections(&loaded.config, online).await);
     }
     checks.push(sandbox());
     checks.push(kernel());

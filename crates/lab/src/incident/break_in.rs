@@ -12,7 +12,7 @@ use crate::lab::{Error, FAILING_NODE, Lab};
 use crate::machine::{Exec, Machine};
 
 /// How long the world may take to break.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// More clients than the media server has room for.
 const CLIENTS: usize = 64;
