@@ -79,7 +79,7 @@ fn disk_full() {
     plays(
         "disk-full",
         &[
-            ("arguments", "INVALID_INPUT"),
+            ("dialect", "INVALID_INPUT"),
             ("command_intent", "READ_ONLY_VIOLATION"),
             ("state_machine", "FSM_BLOCKED"),
         ],

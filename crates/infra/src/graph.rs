@@ -1,5 +1,7 @@
 //! The one resource graph: what exists, by which names, on what, in which state.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use interlock_protocol::ResourceId;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -67,9 +69,35 @@ pub struct Graph {
 
 impl Graph {
     /// A graph of these resources.
-    pub fn new(mut resources: Vec<Resource>, health: Vec<Health>, taken_at: Timestamp) -> Self {
+    ///
+    /// What two connections know by one id cannot be told apart, so it is left out, and both say so: acting on it could hit
+    /// the other one.
+    pub fn new(mut resources: Vec<Resource>, mut health: Vec<Health>, taken_at: Timestamp) -> Self {
         resources.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut twice: BTreeMap<ResourceId, BTreeSet<String>> = BTreeMap::new();
+        for pair in resources.windows(2) {
+            if let [one, other] = pair
+                && one.id == other.id
+                && one.source != other.source
+            {
+                let sources = twice.entry(one.id.clone()).or_default();
+                sources.extend([one.source.clone(), other.source.clone()]);
+            }
+        }
+        resources.retain(|resource| !twice.contains_key(&resource.id));
         resources.dedup_by(|one, other| one.id == other.id);
+        for health in &mut health {
+            let shared = twice
+                .iter()
+                .find(|(_, sources)| sources.contains(&health.connection));
+            if let (Some((id, sources)), None) = (shared, &health.problem) {
+                let names: Vec<&str> = sources.iter().map(String::as_str).collect();
+                health.problem = Some(format!(
+                    "`{id}` is known by {} at once and left out; give them names of their own",
+                    names.join(" and ")
+                ));
+            }
+        }
         Self {
             resources,
             health,

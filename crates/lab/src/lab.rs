@@ -407,10 +407,14 @@ fn sign_in(folder: &Path, keys: &ssh::Access, servers: &[ssh::Server]) -> Result
 /// Writes a file that only its owner may read.
 fn private(path: &Path, text: &str) -> Result<(), Error> {
     let write = || -> std::io::Result<()> {
+        // One that is there may be readable for others, or lead elsewhere.
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
         let mut file = std::fs::OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .mode(0o600)
             .open(path)?;
         file.write_all(text.as_bytes())

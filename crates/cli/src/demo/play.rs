@@ -1,11 +1,11 @@
 //! Plays an incident: breaks the world, hands the alert over, decides or asks about what is held, and asks the oracle.
 
 use std::io::{self, Write as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use interlock_engine::Submission;
 use interlock_gate::Hold;
-use interlock_lab::Incident;
+use interlock_lab::{Incident, Verdict};
 use interlock_protocol::{SessionId, Status};
 use jiff::Timestamp;
 
@@ -21,6 +21,10 @@ use crate::plan;
 use crate::progress::Progress;
 use crate::report::Facts;
 use crate::terminal::{Tone, visible};
+
+/// How long the world may take to come back after it was mended.
+const SETTLE: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) async fn play(
     globals: &Globals,
@@ -56,13 +60,25 @@ pub(super) async fn play(
     let mut driver = Driver::new(globals, assembled)?;
     driver.progress = Progress::telling(globals, Story::new(paint, assembled.store().clone()));
     work(&mut driver, &session, operator).await?;
-    let verdict = incident.verdict(&stage.lab).await;
+    let verdict = settled(stage, incident).await;
     let facts = Facts::of(assembled.store(), &session).await?;
     let proof = super::summary::proof(assembled, &facts).await;
     let isolation = stage.lab.access().isolation.clone();
     let played = Played::new(incident, isolation, &facts, verdict, proof, began.elapsed());
     played.tell(globals, &facts)?;
     Ok(played.ending())
+}
+
+/// Asks the oracle. What was mended may take a moment to come back.
+async fn settled(stage: &Stage, incident: Incident) -> Verdict {
+    let until = Instant::now() + SETTLE;
+    loop {
+        let verdict = incident.verdict(&stage.lab).await;
+        if verdict.resolved || Instant::now() >= until {
+            return verdict;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// Works until the session ends, or waits for someone who is not here.

@@ -134,10 +134,14 @@ pub(crate) fn write(access: &Access, folder: &Path) -> Result<(), Failure> {
 pub(crate) fn private(path: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
+    // One that is there may be readable for others, or lead elsewhere.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        Ok(()) | Err(_) => {}
+    }
     let mut file = std::fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(path)?;
     file.write_all(text.as_bytes())?;

@@ -158,6 +158,12 @@ impl Alertmanager {
 
     /// Every alert: those that fire, those that are put aside, those that others make not worth telling.
     pub async fn alerts(&self) -> Result<Vec<Alert>, Error> {
+        let mut alerts = self.all().await?;
+        alerts.truncate(MOST);
+        Ok(alerts)
+    }
+
+    async fn all(&self) -> Result<Vec<Alert>, Error> {
         let path = "alerts?active=true&silenced=true&inhibited=true&unprocessed=true";
         let mut alerts: Vec<Alert> = self.get(path).await?;
         alerts.sort_by(|one, other| {
@@ -165,13 +171,12 @@ impl Alertmanager {
                 .cmp(&other.starts_at)
                 .then(one.fingerprint.cmp(&other.fingerprint))
         });
-        alerts.truncate(MOST);
         Ok(alerts)
     }
 
     /// The alert with this id. Nothing where it does not fire any more.
     pub async fn alert(&self, id: &ResourceId) -> Result<Option<Alert>, Error> {
-        let alerts = self.alerts().await?;
+        let alerts = self.all().await?;
         Ok(alerts.into_iter().find(|alert| alert.id().as_ref() == Some(id)))
     }
 }

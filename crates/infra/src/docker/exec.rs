@@ -60,6 +60,7 @@ impl Docker {
     ) -> Result<Output, Error> {
         self.checked(container)?;
         let began = Instant::now();
+        let id = self.id_now(container).await?;
         let client = self.client().await?;
         let config = ExecConfig {
             attach_stdin: Some(stdin.is_some()),
@@ -69,7 +70,7 @@ impl Docker {
             ..ExecConfig::default()
         };
         let made = self
-            .within(READ, &what(container), client.create_exec(container, config))
+            .within(READ, &what(container), client.create_exec(&id, config))
             .await?;
         let attached = self
             .within(READ, &what(container), client.start_exec(&made.id, None))

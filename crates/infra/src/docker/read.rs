@@ -57,8 +57,24 @@ impl Docker {
         self.checked(container)?;
         let client = self.client().await?;
         let what = format!("the container `{container}`");
-        self.within(READ, &what, client.inspect_container(container, None))
-            .await
+        let found = self
+            .within(READ, &what, client.inspect_container(container, None))
+            .await?;
+        // The engine also takes the beginning of an id for a name: what answers to that is another container.
+        let name = found.name.as_deref().map(|name| name.trim_start_matches('/'));
+        if name == Some(container) || found.id.as_deref() == Some(container) {
+            Ok(found)
+        } else {
+            Err(Error::NotFound { what })
+        }
+    }
+
+    /// The whole id of the container that has this name now. What is asked for by it can hit no other.
+    pub(super) async fn id_now(&self, container: &str) -> Result<String, Error> {
+        let found = self.inspected(container).await?;
+        found
+            .id
+            .ok_or_else(|| self.not_understood("a container without an id"))
     }
 
     /// The images on the host.

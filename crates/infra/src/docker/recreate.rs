@@ -61,6 +61,11 @@ impl Docker {
             Err(error) if self.has_image(image).await => Some(error.to_string()),
             Err(error) => return Err(error),
         };
+        if old.host_config.as_ref().and_then(|config| config.auto_remove) == Some(true) {
+            return Err(Error::Unsupported(format!(
+                "`{container}` is removed by the engine when it stops, so it cannot be put back: make it without `--rm`"
+            )));
+        }
         let old_image = self.image_config(&old).await;
         let blueprint = blueprint(&old, old_image.as_ref(), image);
         let image_before = view::details(&old).image;
@@ -129,22 +134,28 @@ struct Swap {
 impl Swap {
     async fn run(self, blueprint: Blueprint) -> Result<String, Error> {
         self.stop_old().await?;
-        if let Err(error) = self.rename(&self.name, &self.aside).await {
-            self.start_old_as_before(&self.name).await;
+        if let Err(error) = self.rename(self.old_id(), &self.aside).await {
+            self.start_old_as_before().await;
             return Err(error);
         }
-        match self.make(blueprint).await {
+        let mut made = None;
+        match self.make(blueprint, &mut made).await {
             Ok(id) => {
-                if let Err(error) = self.remove(&self.aside).await {
+                if let Err(error) = self.remove(self.old_id()).await {
                     tracing::warn!(%error, container = %self.aside, "the old container could not be removed");
                 }
                 Ok(id)
             }
-            Err(error) => Err(self.put_back(error).await),
+            Err(error) => Err(self.put_back(error, made.as_deref()).await),
         }
     }
 
-    async fn make(&self, blueprint: Blueprint) -> Result<String, Error> {
+    fn old_id(&self) -> &str {
+        self.old.id.as_deref().unwrap_or(&self.aside)
+    }
+
+    /// Makes the new one, and says at once which it is.
+    async fn make(&self, blueprint: Blueprint, new: &mut Option<String>) -> Result<String, Error> {
         let client = self.docker.client().await?;
         let options = CreateContainerOptions {
             name: Some(self.name.clone()),
@@ -152,6 +163,7 @@ impl Swap {
         };
         let request = Box::pin(client.create_container(Some(options), *blueprint.body));
         let made = self.docker.within(WRITE, "the image", request).await?;
+        *new = Some(made.id.clone());
         for (network, endpoint) in blueprint.further_networks {
             let request = NetworkConnectRequest {
                 container: made.id.clone(),
@@ -162,7 +174,7 @@ impl Swap {
                 .within(WRITE, &format!("the network `{network}`"), request)
                 .await?;
         }
-        let request = client.start_container(&self.name, None::<StartContainerOptions>);
+        let request = client.start_container(&made.id, None::<StartContainerOptions>);
         self.docker.within(WRITE, &what(&self.name), request).await?;
         self.stays_up().await?;
         Ok(made.id)
@@ -192,15 +204,18 @@ impl Swap {
     }
 
     /// The old one again, and what went wrong.
-    async fn put_back(&self, cause: Error) -> Error {
-        match self.remove(&self.name).await {
-            Ok(()) | Err(Error::NotFound { .. }) => {}
-            Err(error) => return self.not_back(&cause, &error),
+    async fn put_back(&self, cause: Error, new: Option<&str>) -> Error {
+        // Only what was made here: somebody else may have taken the name in between.
+        if let Some(new) = new {
+            match self.remove(new).await {
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return self.not_back(&cause, &error),
+            }
         }
-        if let Err(error) = self.rename(&self.aside, &self.name).await {
+        if let Err(error) = self.rename(self.old_id(), &self.name).await {
             return self.not_back(&cause, &error);
         }
-        self.start_old_as_before(&self.name).await;
+        self.start_old_as_before().await;
         Error::Refused {
             connection: self.docker.inner.name.clone(),
             status: None,
@@ -235,20 +250,20 @@ impl Swap {
             t: Some(STOP_GRACE),
             signal: None,
         };
-        let request = client.stop_container(&self.name, Some(options));
+        let request = client.stop_container(self.old_id(), Some(options));
         self.docker.within(WRITE, &what(&self.name), request).await
     }
 
-    async fn start_old_as_before(&self, name: &str) {
+    async fn start_old_as_before(&self) {
         if !self.ran() {
             return;
         }
         let Ok(client) = self.docker.client().await else {
             return;
         };
-        let request = client.start_container(name, None::<StartContainerOptions>);
-        if let Err(error) = self.docker.within(WRITE, &what(name), request).await {
-            tracing::warn!(%error, container = %name, "the old container could not be started again");
+        let request = client.start_container(self.old_id(), None::<StartContainerOptions>);
+        if let Err(error) = self.docker.within(WRITE, &what(&self.name), request).await {
+            tracing::warn!(%error, container = %self.name, "the old container could not be started again");
         }
     }
 

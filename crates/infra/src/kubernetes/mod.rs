@@ -150,6 +150,19 @@ fn no_programs(config: &Kubeconfig) -> Result<(), String> {
             .as_ref()
             .is_some_and(|info| info.exec.is_some() || info.auth_provider.is_some())
     });
+    let unchecked = config.clusters.iter().any(|cluster| {
+        cluster
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| cluster.insecure_skip_tls_verify == Some(true))
+    });
+    if unchecked {
+        return Err(
+            "its kubeconfig does not check who answers (`insecure-skip-tls-verify`), so that anybody could take its \
+             credentials; give the authority of its certificate instead"
+                .to_owned(),
+        );
+    }
     if starts {
         return Err(
             "its kubeconfig signs in with a program (`exec` or `auth-provider`), which is not started here; use a token \

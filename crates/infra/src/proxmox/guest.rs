@@ -140,8 +140,10 @@ pub(super) fn state_of(fields: Fields<'_>) -> RunState {
 impl Proxmox {
     /// What a guest is doing now.
     pub async fn guest_status(&self, guest: &Guest) -> Result<GuestStatus, Error> {
+        // Before it was asked: else it would seem to have started later than it did.
+        let asked = Timestamp::now();
         let data = self.get(&format!("{}/status/current", guest.path())).await?;
-        Ok(GuestStatus::read(data, Timestamp::now()))
+        Ok(GuestStatus::read(data, asked))
     }
 
     /// How a guest is built, with pending changes left out.

@@ -22,6 +22,13 @@ impl Proxmox {
     /// Every guest, where it is now.
     pub async fn guests(&self) -> Result<Vec<Guest>, Error> {
         let data = self.get_with("/cluster/resources", &[("type", "vm")]).await?;
+        if !data.is_array() {
+            // No list is not an empty one: a guest would count as gone.
+            return Err(Error::Protocol {
+                connection: self.name().to_owned(),
+                message: "the list of guests is none".to_owned(),
+            });
+        }
         Ok(rows(&data)
             .filter_map(|row| {
                 let kind = match row.text("type")? {

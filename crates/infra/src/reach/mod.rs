@@ -67,6 +67,20 @@ impl Infra {
         if !meant {
             return Err(Error::Unsupported(format!("the plan is not about `{resource}`")));
         }
+        // A change inside of it is one to what it runs on: that is what must be locked, approved and looked at.
+        if plan.kind == ToolKind::Write
+            && matches!(
+                resource.kind(),
+                ResourceKind::DockerHost | ResourceKind::MailGateway
+            )
+        {
+            let graph = self.graph(PLACES_FOR).await;
+            let below = graph.get(resource).and_then(|known| known.parent.clone());
+            let hint = below.map_or_else(String::new, |below| format!("; name `{below}`, which it runs on"));
+            return Err(Error::Unsupported(format!(
+                "nothing is changed through `{resource}`{hint}"
+            )));
+        }
         // Ways in are large; those who ask several things at once need not be.
         Box::pin(self.enter(resource, argv, stdin, limits, cancel)).await
     }

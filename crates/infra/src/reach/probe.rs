@@ -35,7 +35,8 @@ pub struct FilePath(String);
 impl FilePath {
     /// Checks the text and takes it.
     pub fn new(text: &str) -> Option<Self> {
-        (text.starts_with('/') && text.len() <= MOST_PATH && !text.contains('\0'))
+        // A line break at its end would be lost on the way through a shell, and another file be meant.
+        (text.starts_with('/') && text.len() <= MOST_PATH && !text.contains(char::is_control))
             .then(|| Self(text.to_owned()))
     }
 
@@ -51,6 +52,11 @@ impl fmt::Display for FilePath {
     }
 }
 
+/// Hashes a file, and nothing that never ends.
+const HASH: &str = r#"LC_ALL=C; export LC_ALL
+[ -f "$1" ] || { [ -e "$1" ] && { echo "$1: no ordinary file" >&2; exit 2; }; }
+exec sha256sum -- "$1""#;
+
 /// A question of our own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
@@ -60,6 +66,8 @@ pub enum Probe {
     Services,
     /// The hash of a file, or a complaint that there is none.
     FileHash(FilePath),
+    /// Where a path leads once every link in it is followed.
+    RealPath(FilePath),
     /// Kind, size, rights, owner, group and change of what a path leads to, separated by `|`.
     Stat(FilePath),
     /// The same of everything in a folder, each with its path at the end.
@@ -98,7 +106,8 @@ impl Probe {
                 "--no-legend",
                 "--no-pager",
             ]),
-            Self::FileHash(path) => fixed(&["env", "LC_ALL=C", "sha256sum", "--", path.as_str()]),
+            Self::FileHash(path) => fixed(&["sh", "-c", HASH, "sh", path.as_str()]),
+            Self::RealPath(path) => fixed(&["env", "LC_ALL=C", "readlink", "-f", "--", path.as_str()]),
             Self::Stat(path) => fixed(&[
                 "env",
                 "LC_ALL=C",

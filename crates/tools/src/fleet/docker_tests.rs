@@ -176,28 +176,19 @@ async fn queues_of_all_gateways_are_listed() {
     );
 }
 
-#[tokio::test]
-async fn where_nothing_is_connected_every_tool_says_what_to_configure() {
-    let mut stage = Stage::new(&InfraOptions::default());
-    for (tool, arguments, expected) in [
-        ("infra_docker", json!({"action": "list"}), "infrastructure.docker"),
-        (
-            "infra_kubernetes",
-            json!({"type": "pods"}),
-            "infrastructure.kubernetes",
-        ),
-        (
-            "infra_mail",
-            json!({"action": "queues"}),
-            "infrastructure.mail_gateways",
-        ),
-        (
-            "infra_alerts",
-            json!({"action": "list"}),
-            "infrastructure.alertmanager",
-        ),
-    ] {
-        let error = stage.error(tool, arguments).await;
-        assert!(error.contains(expected), "{tool}: {error}");
-    }
+#[test]
+fn what_nothing_connected_can_run_is_not_offered() {
+    let options = InfraOptions {
+        local: false,
+        ..InfraOptions::default()
+    };
+    let infra =
+        interlock_infra::Infra::new(&options, &interlock_infra::Secrets::environment(), Vec::new()).unwrap();
+    let fleet = crate::Fleet::new(infra, None, None, crate::Options::default());
+    let toolbox = fleet.register(crate::Toolbox::builder()).unwrap().build();
+    let names: Vec<&str> = toolbox
+        .names()
+        .map(interlock_protocol::ToolName::as_str)
+        .collect();
+    assert_eq!(names, ["infra_discovery", "infra_query"]);
 }

@@ -50,7 +50,7 @@ impl Fleet {
             .ask(started, &id, &Probe::Folder(path.clone()), cancel)
             .await?;
         if !output.is_success() {
-            return Err(not_read(path.as_str(), &output.stderr.text()));
+            return Err(not_read(path.as_str(), &output));
         }
         let text = output.stdout.text();
         let mut entries: Vec<Value> = text.lines().filter_map(listed).collect();
@@ -99,6 +99,7 @@ impl Fleet {
                     .detail("path", path.as_str()),
             );
         }
+        self.no_hidden_secret(started, id, &path, cancel).await?;
         let most = count(self.inner.options.output_bytes);
         let head = words(["head", "-c", &most.to_string(), "--", path.as_str()]);
         let hashed = entry.size <= u64::from(self.inner.options.hashed_bytes.get());
@@ -112,7 +113,7 @@ impl Fleet {
         let (content, hash) = tokio::join!(self.raw(started, id, &head, None, cancel), hash);
         let content = content?;
         if !content.is_success() {
-            return Err(not_read(path.as_str(), &content.stderr.text()));
+            return Err(not_read(path.as_str(), &content));
         }
         let mut data = json!({
             "path": path.as_str(),
@@ -143,12 +144,11 @@ impl Fleet {
         path: &FilePath,
     ) -> Result<Option<ContentHash>, Failure> {
         let output = self.inner.infra.probe(id, &Probe::FileHash(path.clone())).await?;
-        let stderr = output.stderr.text();
         if !output.is_success() {
-            return if is_missing(&stderr) {
+            return if is_missing(&output) {
                 Ok(None)
             } else {
-                Err(not_read(path.as_str(), &stderr))
+                Err(not_read(path.as_str(), &output))
             };
         }
         let text = output.stdout.text();
@@ -177,12 +177,11 @@ impl Fleet {
 
 /// What `stat` said: nothing if there is no such file.
 fn entry_of(output: &Output, path: &FilePath) -> Result<Option<Entry>, Failure> {
-    let stderr = output.stderr.text();
     if !output.is_success() {
-        return if is_missing(&stderr) {
+        return if is_missing(output) {
             Ok(None)
         } else {
-            Err(not_read(path.as_str(), &stderr))
+            Err(not_read(path.as_str(), output))
         };
     }
     let text = output.stdout.text();

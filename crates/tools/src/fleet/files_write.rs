@@ -18,38 +18,45 @@ const MISSING: i32 = 44;
 /// What a script says when it is no ordinary file.
 const NO_FILE: i32 = 45;
 
-/// Puts a part of the content next to the file. Its arguments: the file, a name of our own, `new` or `more`.
+/// What a script says when a link leads elsewhere; where to is on its error stream.
+const ELSEWHERE: i32 = 46;
+
+/// Puts a part of the content next to the file, in a folder of our own that nobody else can reach into. Its arguments: the
+/// file, a name of our own, `new` or `more`. The plan names the file itself: a link to another is refused.
 const STAGE: &str = r#"set -eu
 umask 077
 real=$(readlink -f -- "$1") || exit 44
+if [ "$real" != "$1" ]; then printf '%s\n' "$real" >&2; exit 46; fi
 [ -d "${real%/*}/" ] || exit 44
 if [ -e "$real" ] && [ ! -f "$real" ]; then exit 45; fi
-part="${real%/*}/.$2.part"
-if [ "$3" = new ]; then rm -f -- "$part"; fi
-base64 -d >> "$part""#;
+own="${real%/*}/.$2"
+if [ "$3" = new ]; then rm -rf -- "$own"; mkdir -- "$own"; fi
+[ -O "$own" ] && [ ! -L "$own" ]
+base64 -d >> "$own/part""#;
 
 /// Puts the content in place of the file, with the rights and the owner that it had.
 const PLACE: &str = r#"set -eu
-real=$(readlink -f -- "$1")
-part="${real%/*}/.$2.part"
-if [ -e "$real" ]; then
-  chmod "$(stat -c %a -- "$real")" "$part"
-  chown "$(stat -c %u:%g -- "$real")" "$part" 2>/dev/null || [ "$(stat -c %u:%g -- "$real")" = "$(stat -c %u:%g -- "$part")" ]
+own="${1%/*}/.$2"
+[ -O "$own" ] && [ ! -L "$own" ] && [ ! -L "$1" ]
+if [ -e "$1" ]; then
+  chmod "$(stat -c %a -- "$1")" "$own/part"
+  chown -h "$(stat -c %u:%g -- "$1")" "$own/part" 2>/dev/null || [ "$(stat -c %u:%g -- "$1")" = "$(stat -c %u:%g -- "$own/part")" ]
 else
-  chmod 644 "$part"
+  chmod 644 "$own/part"
 fi
-mv -f -- "$part" "$real""#;
+mv -f -- "$own/part" "$1"
+rmdir -- "$own""#;
 
 /// Adds the content to the end of the file.
 const APPEND: &str = r#"set -eu
-real=$(readlink -f -- "$1")
-part="${real%/*}/.$2.part"
-if [ ! -f "$real" ]; then rm -f -- "$part"; exit 44; fi
-cat -- "$part" >> "$real"
-rm -f -- "$part""#;
+own="${1%/*}/.$2"
+[ -O "$own" ] && [ ! -L "$own" ] && [ ! -L "$1" ]
+if [ ! -f "$1" ]; then rm -rf -- "$own"; exit 44; fi
+cat -- "$own/part" >> "$1"
+rm -rf -- "$own""#;
 
 /// Takes away what was put next to the file.
-const CLEAN: &str = r#"real=$(readlink -f -- "$1") && rm -f -- "${real%/*}/.$2.part""#;
+const CLEAN: &str = r#"rm -rf -- "${1%/*}/.$2""#;
 
 impl Fleet {
     pub(super) async fn edit_file(
@@ -97,6 +104,7 @@ impl Fleet {
             Place::There(id) => id,
         };
         let path = path_of(started)?;
+        self.is_plain_file(started, &id, &path, cancel).await?;
         let argv = words(["env", "LC_ALL=C", "rm", "--", path.as_str()]);
         let output = self.raw(started, &id, &argv, None, cancel).await?;
         let stderr = output.stderr.text();
@@ -104,7 +112,7 @@ impl Fleet {
             let data = json!({"path": path.as_str(), "deleted": true});
             return Ok(Done::succeeded(data, "deleted a file"));
         }
-        Err(if is_missing(&stderr) {
+        Err(if is_missing(&output) {
             no_such_file(&path)
         } else {
             Failure::failed(format!("`{path}` cannot be deleted"))
@@ -191,6 +199,15 @@ impl Fleet {
             interlock_infra::Exit::Code(MISSING) => Err(no_such_file(path)),
             interlock_infra::Exit::Code(NO_FILE) => {
                 Err(Failure::invalid(format!("`{path}` is no ordinary file")).detail("path", path.as_str()))
+            }
+            interlock_infra::Exit::Code(ELSEWHERE) => {
+                let stderr = output.stderr.text();
+                let real = stderr.trim_end();
+                Err(
+                    Failure::invalid(format!("`{path}` leads to `{real}`; name that file itself"))
+                        .detail("path", path.as_str())
+                        .detail("real_path", real),
+                )
             }
             interlock_infra::Exit::Cancelled => {
                 Err(Failure::new(ErrorCode::Cancelled, "writing was cancelled"))

@@ -9,10 +9,10 @@ use interlock_protocol::{ResourceId, ResourceKind};
 use serde_json::{Value, json};
 
 use super::{Fleet, resolved};
-use crate::Done;
 use crate::failure::Failure;
 use crate::local::arguments;
 use crate::options::count;
+use crate::{Done, LocalHost};
 
 /// How many resources are given back where the call does not say.
 const DEFAULT_LIMIT: usize = 50;
@@ -41,6 +41,13 @@ const GOOD: [&str; 14] = [
 impl Fleet {
     pub(super) async fn query(&self, started: &Started) -> Result<Done, Failure> {
         let plan = started.plan();
+        let everything = arguments::text(plan, "resource_id").is_none();
+        if let (Some(local), Some("topology" | "health"), true) =
+            (self.only_local(), plan.action.as_deref(), everything)
+        {
+            // It says more about itself than a graph of one could.
+            return local.query(started).await;
+        }
         match plan.action.as_deref() {
             Some("search" | "list") => self.search(plan).await,
             Some("topology") => Ok(self.topology().await),
@@ -48,6 +55,18 @@ impl Fleet {
             Some(action @ ("get" | "config" | "health")) => self.one(started, action).await,
             _ => Err(Failure::invalid("`action` is none that this tool has")),
         }
+    }
+
+    /// This machine, where nothing else is connected.
+    fn only_local(&self) -> Option<&LocalHost> {
+        let infra = &self.inner.infra;
+        let alone = infra.proxmox().is_empty()
+            && infra.hosts().is_empty()
+            && infra.docker().is_empty()
+            && infra.kubernetes().is_empty()
+            && infra.mail_gateways().is_empty()
+            && infra.alertmanagers().is_empty();
+        self.inner.local.as_ref().filter(|_| alone)
     }
 
     async fn search(&self, plan: &Plan) -> Result<Done, Failure> {
@@ -150,11 +169,12 @@ impl Fleet {
             "resources": counts,
             "attention": attention.iter().map(|resource| shown(resource)).collect::<Vec<_>>(),
         });
-        let discovered = attention
+        let mut discovered: Vec<ResolvedResource> = attention
             .into_iter()
             .take(MOST_DISCOVERED)
             .map(resolved)
             .collect();
+        discovered.extend(self.inner.local.as_ref().map(LocalHost::resource));
         Done::succeeded(data, "how everything is doing").with_discovered(discovered)
     }
 }

@@ -2,7 +2,7 @@
 
 use interlock_exec::UnitName;
 use interlock_gate::Started;
-use interlock_infra::{Exit, FilePath};
+use interlock_infra::{Exit, FilePath, Output, Probe};
 use interlock_protocol::ResourceId;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -63,12 +63,13 @@ impl Fleet {
     ) -> Result<Done, Failure> {
         let plan = started.plan();
         let path = path_of(started)?;
+        self.is_plain_file(started, id, &path, cancel).await?;
         let lines = arguments::count(plan, "lines").unwrap_or_else(|| count(self.inner.options.lines));
         let taken_at = Timestamp::now();
         let words = ["tail", "-n", &lines.to_string(), "--", path.as_str()].map(str::to_owned);
         let output = self.raw(started, id, &words, None, cancel).await?;
         if output.exit != Exit::Code(0) {
-            return Err(not_read(path.as_str(), &output.stderr.text()));
+            return Err(not_read(path.as_str(), &output));
         }
         let data = json!({
             "path": path.as_str(),
@@ -79,6 +80,56 @@ impl Fleet {
         let mut done = Done::succeeded(data.clone(), "read the end of a file");
         done.output_hash = Some(output.stdout.hash);
         Ok(done.with_reading(reading(id, taken_at, data, Vec::new())))
+    }
+
+    /// Makes sure that a path leads to an ordinary file: a device may never end, or act on being opened. And that it leads
+    /// to no secret under another name.
+    pub(super) async fn is_plain_file(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        path: &FilePath,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let stat = self.ask(started, id, &Probe::Stat(path.clone()), cancel).await?;
+        if !stat.is_success() {
+            return Err(not_read(path.as_str(), &stat));
+        }
+        let kind = stat.stdout.text();
+        match kind.split('|').next().and_then(kind_word) {
+            Some("file") => self.no_hidden_secret(started, id, path, cancel).await,
+            other => Err(Failure::invalid(format!(
+                "`{path}` is no file but a {}",
+                other.unwrap_or("thing of another kind")
+            ))
+            .detail("path", path.as_str())),
+        }
+    }
+
+    /// Refuses a link to what holds secrets: the gate saw only its name.
+    pub(super) async fn no_hidden_secret(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        path: &FilePath,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let output = self
+            .ask(started, id, &Probe::RealPath(path.clone()), cancel)
+            .await?;
+        if !output.is_success() {
+            return Err(not_read(path.as_str(), &output));
+        }
+        let text = output.stdout.text();
+        let real = text.trim_end_matches('\n');
+        if real != path.as_str() && interlock_shell::path_holds_secrets(real) {
+            return Err(Failure::invalid(format!(
+                "`{path}` leads to `{real}`, which holds secrets; ask for that path itself"
+            ))
+            .detail("path", path.as_str())
+            .detail("real_path", real));
+        }
+        Ok(())
     }
 
     async fn find_there(
@@ -111,7 +162,7 @@ impl Fleet {
         let text = output.stdout.text();
         let mut matches: Vec<Value> = text.lines().filter_map(found).collect();
         if matches.is_empty() && !output.is_success() {
-            return Err(not_read(path.as_str(), &output.stderr.text()));
+            return Err(not_read(path.as_str(), &output));
         }
         let most = count(self.inner.options.entries);
         let truncated = matches.len() > most || output.stdout.is_truncated() || output.exit == Exit::TimedOut;
@@ -181,8 +232,9 @@ pub(super) fn path_of(started: &Started) -> Result<FilePath, Failure> {
 }
 
 /// Why a path could not be read, by what a program complained about.
-pub(super) fn not_read(path: &str, stderr: &str) -> Failure {
-    let failure = if is_missing(stderr) {
+pub(super) fn not_read(path: &str, output: &Output) -> Failure {
+    let stderr = output.stderr.text();
+    let failure = if is_missing(output) {
         Failure::new(
             interlock_protocol::ErrorCode::NotFound,
             format!("there is no `{path}`"),
@@ -193,8 +245,14 @@ pub(super) fn not_read(path: &str, stderr: &str) -> Failure {
     failure.detail("path", path).detail("stderr", stderr.trim())
 }
 
-pub(super) fn is_missing(stderr: &str) -> bool {
-    stderr.contains("No such file or directory") || stderr.contains("Not a directory")
+/// Whether a program said that there is no such file. That there is no such program has another exit code.
+pub(super) fn is_missing(output: &Output) -> bool {
+    let stderr = output.stderr.text();
+    let last = stderr.trim_end().lines().last().unwrap_or("");
+    output.exit == Exit::Code(1)
+        && [": No such file or directory", ": Not a directory"]
+            .iter()
+            .any(|end| last.ends_with(end))
 }
 
 /// A pattern in which only `*` and `?` mean more than themselves; a part of a name without them.
