@@ -27,7 +27,7 @@ use crate::topology::GuestKind;
 use crate::{homelab, proxmox, rules, scrape, ssh};
 
 /// Where programs look for Docker.
-const DOCKER_SOCKET: &str = "/var/run/docker.sock";
+const DOCKER_SOCKET: &str = "/run/docker.sock";
 /// How often something is looked at that is waited for.
 const LOOK: Duration = Duration::from_millis(50);
 /// The node whose disk dies.
@@ -65,6 +65,9 @@ pub enum Error {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// Another lab has the folder.
+    #[error("another lab is running in {0}: end it first, or give this one another folder")]
+    Busy(PathBuf),
     /// Something that ought to be there is not.
     #[error("{0} is not there, or does not run")]
     Missing(String),
@@ -116,6 +119,7 @@ struct Inner {
     _servers: Servers,
     // Last: what runs in machines ends after everything that speaks to them.
     _machines: Arc<Machines>,
+    _lock: std::fs::File,
 }
 
 /// What listens as long as it is kept.
@@ -167,6 +171,7 @@ impl Lab {
             port,
             isolation,
         } = options;
+        let lock = only_one(&folder)?;
         let machines = Arc::new(Machines::new(program, folder.clone(), isolation).await?);
         let mut topology = homelab::topology();
         let engines = try_join_all(homelab::docker_hosts().into_iter().map(|host| {
@@ -246,6 +251,7 @@ impl Lab {
                     _prometheus: metrics,
                 },
                 _machines: machines,
+                _lock: lock,
             }),
         };
         control.serve(&lab);
@@ -381,6 +387,17 @@ impl Lab {
                 None => engine.host_down().await,
             }
         }
+    }
+}
+
+/// Holds the folder: another lab in it would take its files and sockets away.
+fn only_one(folder: &Path) -> Result<std::fs::File, Error> {
+    let path = folder.join("lock");
+    let file = std::fs::File::create(&path).map_err(io(path.display().to_string()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::Busy(folder.to_owned())),
+        Err(std::fs::TryLockError::Error(cause)) => Err(io(path.display().to_string())(cause)),
     }
 }
 

@@ -213,6 +213,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "logs, defaults and tokens of its own",
     },
     Exception {
+        command: "inxi",
+        contains: "/.local/share/inxi",
+        why: "a folder of its own for what it found",
+    },
+    Exception {
         command: "terraform",
         contains: "/.terraform.d",
         why: "when it last looked for a newer version of itself",

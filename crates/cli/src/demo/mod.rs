@@ -128,6 +128,7 @@ async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) ->
         let path = folder.path().to_owned();
         (Some(folder), path)
     };
+    let base = models(globals, arguments, incident, &data)?;
     let paint = globals.paint(&std::io::stderr());
     globals.say(&paint.paint(
         Tone::Strong,
@@ -141,7 +142,6 @@ async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) ->
     if let Some(warning) = warning(&lab.access().isolation) {
         globals.say(&paint.paint(Tone::Careful, &warning));
     }
-    let base = models(globals, arguments, incident, &data)?;
     let config = connect::config(lab.access(), base)?;
     let store = interlock_store::Options::file(data.join("interlock.db"));
     let folders = Folders {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Incident;
 use crate::cluster::{GuestStatus, Health, Place};
 use crate::docker::ContainerState;
-use crate::homelab::{self, HOMEPAGE_CONFIG, OLD_SERVICES, PAPERLESS, PAPERLESS_PORT};
+use crate::homelab::{self, HOMEPAGE_CONFIG, OLD_SERVICES, PAPERLESS, PAPERLESS_GOOD, PAPERLESS_PORT};
 use crate::lab::{FAILING_NODE, Lab, WANTED_ENTRY};
 use crate::machine::{Exec, Machine};
 
@@ -149,11 +149,15 @@ async fn quiet(lab: &Lab) -> Check {
     match machine.read(&service.config_path()).await {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            let level = text.lines().find(|line| line.trim_start().starts_with("level"));
+            // As the service itself reads it.
+            let level = text
+                .parse::<toml::Table>()
+                .ok()
+                .and_then(|config| Some(config.get("level")?.as_str()?.to_owned()));
             check(
                 wanted,
-                level.is_some_and(|line| !line.contains("debug")),
-                level.unwrap_or("its configuration names no level"),
+                level.as_deref() == Some("info"),
+                level.unwrap_or_else(|| "its configuration names no level".to_owned()),
             )
         }
         Err(error) => check(wanted, false, error.to_string()),
@@ -161,7 +165,7 @@ async fn quiet(lab: &Lab) -> Check {
 }
 
 async fn entry_shown(lab: &Lab) -> Check {
-    let wanted = format!("the dashboard shows {WANTED_ENTRY}");
+    let wanted = format!("the dashboard shows {WANTED_ENTRY}, and what it showed before");
     let (Some(machine), Some(service)) = (
         lab.guest("homepage-docker"),
         homelab::service_of("homepage-docker"),
@@ -170,13 +174,12 @@ async fn entry_shown(lab: &Lab) -> Check {
     };
     match get(&machine, service.port, "/").await {
         Ok(page) => {
-            let shown = page.contains(WANTED_ENTRY);
-            let found = if shown {
-                "it does".to_owned()
-            } else {
-                page.lines().next().unwrap_or("").to_owned()
-            };
-            check(wanted, shown, found)
+            // The new one, and none lost of those that were there.
+            let missing = [WANTED_ENTRY, "Jellyfin", "Home Assistant", "Pi-hole", "Grafana"]
+                .into_iter()
+                .find(|entry| !page.contains(entry));
+            let found = missing.map_or_else(|| "it does".to_owned(), |entry| format!("it lacks {entry}"));
+            check(wanted, missing.is_none(), found)
         }
         Err(found) => check(wanted, false, found),
     }
@@ -235,7 +238,7 @@ fn container_runs(lab: &Lab) -> Check {
     match container {
         Some(container) => check(
             wanted,
-            container.state == ContainerState::Running,
+            container.state == ContainerState::Running && is_paperless(&container.image),
             format!(
                 "{}, started again {} times, from {}",
                 container.state.as_str(),
@@ -245,6 +248,13 @@ fn container_runs(lab: &Lab) -> Check {
         ),
         None => check(wanted, false, "it is gone"),
     }
+}
+
+/// Whether an image is a release of it, and not something else by its name.
+fn is_paperless(image: &str) -> bool {
+    PAPERLESS_GOOD
+        .rsplit_once(':')
+        .is_some_and(|(repository, _)| image.starts_with(&format!("{repository}:")))
 }
 
 async fn container_answers(lab: &Lab) -> Check {

@@ -46,6 +46,7 @@ const FOLDERS: [(&str, u32); 24] = [
 pub(super) fn make_folders(root: &Path) -> io::Result<()> {
     for (path, mode) in FOLDERS {
         let path = root.join(path);
+        super::isolate::without_links(root, &path)?;
         if !path.is_dir() {
             fs::create_dir_all(&path)?;
             fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;

@@ -40,16 +40,6 @@ const fn plain(name: &'static str) -> Allowed {
 
 const ALLOWED: &[Allowed] = &[
     Allowed {
-        name: "awk",
-        first: First::Text,
-        refused: &["-f", "--file", "-i", "-l", "-e", "-E", "--"],
-    },
-    Allowed {
-        name: "sed",
-        first: First::Text,
-        refused: &["-f", "--file", "-e", "--expression"],
-    },
-    Allowed {
         name: "grep",
         first: First::Text,
         refused: &["-f", "--file", "-e", "--regexp"],
@@ -75,11 +65,6 @@ const ALLOWED: &[Allowed] = &[
         name: "tr",
         first: First::Text,
         refused: &[],
-    },
-    Allowed {
-        name: "date",
-        first: First::Text,
-        refused: &["-s", "--s", "-f", "--file", "-r", "--reference"],
     },
     plain("basename"),
     plain("cat"),
@@ -115,9 +100,6 @@ const ALLOWED: &[Allowed] = &[
     plain("uniq"),
     plain("wc"),
 ];
-
-/// What a program written in `awk` must not do: run programs, and read or write files by a name of its own.
-const REFUSED_AWK: [&str; 6] = ["system", "getline", "|", ">", "ARGV", "@"];
 
 fn refused(why: impl Into<String>) -> io::Error {
     io::Error::other(format!("{} (this lab has no namespaces)", why.into()))
@@ -205,24 +187,19 @@ fn check(root: &Root, words: &[String]) -> io::Result<Vec<String>> {
     };
     let mut first = allowed.first == First::Text;
     let mut checked = vec![name.to_owned()];
-    if name == "sed" {
-        // It then neither runs programs nor reads or writes files by a name of its own.
-        checked.push("--sandbox".to_owned());
-    }
     for argument in arguments {
         if argument.len() > 1 && argument.starts_with('-') {
             let bad = allowed
                 .refused
                 .iter()
                 .any(|refused| argument.starts_with(refused));
-            if bad || argument.contains('/') {
+            // Letters may stand together: `-he.` is a pattern as `-e .` is, and what follows is then a file.
+            let pattern = name == "grep" && !argument.starts_with("--") && argument.contains(['e', 'f']);
+            if bad || pattern || argument.contains('/') {
                 return Err(refused(format!("{name}: {argument}: not allowed")));
             }
             checked.push(argument.clone());
         } else if std::mem::take(&mut first) {
-            if name == "awk" && REFUSED_AWK.iter().any(|word| argument.contains(word)) {
-                return Err(refused("awk: the program does more than read"));
-            }
             checked.push(argument.clone());
         } else {
             checked.push(path(root, argument)?);
@@ -274,16 +251,10 @@ mod tests {
                 &["grep", "/x", "/var/log/a"],
                 Some(&["grep", "/x", "/lab/x/var/log/a"]),
             ),
-            (
-                &["sed", "s/a/b/", "/f"],
-                Some(&["sed", "--sandbox", "s/a/b/", "/lab/x/f"]),
-            ),
-            (
-                &["awk", "{print $1}", "/f"],
-                Some(&["awk", "{print $1}", "/lab/x/f"]),
-            ),
-            (&["awk", "BEGIN{system(\"id\")}"], None),
-            (&["awk", "-f/etc/x"], None),
+            (&["grep", "-he.", "/etc/shadow"], None),
+            (&["awk", "{print $1}", "/f"], None),
+            (&["sed", "-nep", "/etc/passwd"], None),
+            (&["date", "-uf", "/etc/passwd"], None),
             (&["cat", "../../etc/shadow"], None),
             (&["find", "/", "-exec", "id"], None),
             (&["sort", "-o/etc/x"], None),

@@ -189,6 +189,7 @@ async fn start_keeper(program: &Path, folder: &Path, mode: &str) -> io::Result<K
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()?;
     let stdout = child.stdout.take();
     let keeper = Keeper(child);

@@ -23,7 +23,7 @@ const GUEST: &str = "usr/local/lib/lab/guest";
 /// Folders of the system that are links into `/usr` on most systems.
 const LIBRARIES: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /// What a machine may use of `/dev`.
-const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// What of `/proc` is about the whole system: to be read, but not written, even where we are the superuser.
 const READ_ONLY: [&str; 7] = ["sys", "irq", "bus", "fs", "acpi", "asound", "sysrq-trigger"];
 /// What of `/proc` nobody in a machine needs to see.
@@ -188,11 +188,14 @@ pub(super) fn assemble(config: &Config, disk: &Path, volumes: &[PathBuf], progra
     mount_temporary(&root.join("dev/shm"), c"mode=1777,size=8m")?;
     for ((path, _), volume) in config.volumes.iter().zip(volumes) {
         let at = inside(root, path)?;
+        without_links(root, &at)?;
         fs::create_dir_all(&at)?;
         mount_bind(volume, &at).map_err(told(at.display()))?;
     }
     for (path, outside) in config.shared.iter().chain(&config.sockets) {
-        bind_from_outside(outside, &inside(root, path)?)?;
+        let at = inside(root, path)?;
+        without_links(root, &at)?;
+        bind_from_outside(outside, &at)?;
     }
     Ok(())
 }
@@ -379,6 +382,27 @@ fn netlink_ask(netlink: &rustix::fd::OwnedFd, kind: u16, body: &[u8]) -> io::Res
 pub(super) fn end_with_parent() -> io::Result<()> {
     let kill = Some(rustix::process::Signal::KILL);
     rustix::process::set_parent_process_death_signal(kill).map_err(told("death signal"))
+}
+
+/// Nobody in the machine may look into this process: its program and open files are those of the system outside.
+pub(super) fn close_to_others() -> io::Result<()> {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(told("dumpable"))
+}
+
+/// Makes sure that no link is on the way: before a machine's root is entered, it would lead out of it.
+pub(super) fn without_links(root: &Path, at: &Path) -> io::Result<()> {
+    let mut here = root.to_owned();
+    for part in at.strip_prefix(root).unwrap_or(at).components() {
+        here.push(part);
+        if fs::symlink_metadata(&here).is_ok_and(|found| found.is_symlink()) {
+            return Err(io::Error::other(format!(
+                "{}: a link is in the way",
+                here.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a path has a zero byte, which no file can have.

@@ -34,6 +34,9 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     let [mode, program, folder] = arguments else {
         return ExitCode::from(2);
     };
+    // Nothing in a machine may type into the terminal of who started the lab, nor end with a key pressed there. A process
+    // that leads a session already has left it.
+    let _ = rustix::process::setsid();
     let ready = prepare(mode == "folders", Path::new(program), Path::new(folder));
     let mut stdout = io::stdout();
     match ready {
@@ -192,6 +195,7 @@ impl Keeper {
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(listener)))
             .stdout(Stdio::from(OwnedFd::from(control)))
+            .stderr(Stdio::null())
             .spawn()
     }
 

@@ -52,7 +52,9 @@ pub(super) fn main() -> ExitCode {
 fn begin() -> io::Result<(Arc<Init>, UnixListener)> {
     let listener = UnixListener::from(owned(io::stdin())?);
     let mut control = UnixStream::from(owned(io::stdout())?);
-    let begun = isolate::end_with_parent().and_then(|()| settle(&mut control));
+    let begun = isolate::end_with_parent()
+        .and_then(|()| isolate::close_to_others())
+        .and_then(|()| settle(&mut control));
     match begun {
         Ok(init) => {
             wire::send(&mut control, Kind::Done, &[])?;
