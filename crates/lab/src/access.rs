@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::machine::Isolation;
-use crate::proxmox::Credentials;
+use crate::proxmox::{Credentials, Server};
 
 /// Addresses and credentials of everything that the lab serves, on loopback only.
 #[derive(Debug, Clone, Serialize)]
@@ -47,6 +47,8 @@ pub struct Control {
 pub struct Proxmox {
     /// Where, without `/api2/json`.
     pub url: String,
+    /// The SHA-256 of its certificate.
+    pub fingerprint: String,
     /// A token that may do everything.
     pub token_id: String,
     /// Its secret.
@@ -62,9 +64,10 @@ pub struct Proxmox {
 }
 
 impl Proxmox {
-    pub(crate) fn new(url: String, credentials: &Credentials) -> Self {
+    pub(crate) fn new(server: &Server, credentials: &Credentials) -> Self {
         Self {
-            url,
+            url: server.url(),
+            fingerprint: server.identity.fingerprint().to_owned(),
             token_id: credentials.token_id.clone(),
             token_secret: credentials.token_secret.clone(),
             auditor_token_id: credentials.auditor_id.clone(),
@@ -106,6 +109,10 @@ pub struct Kubernetes {
     pub name: String,
     /// Where.
     pub url: String,
+    /// The file with its certificate.
+    pub ca_file: PathBuf,
+    /// A configuration for `kubectl`.
+    pub kubeconfig: PathBuf,
     /// A token that may do everything.
     pub token: String,
 }

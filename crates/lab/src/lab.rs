@@ -217,14 +217,10 @@ impl Lab {
         let access = Access {
             isolation: machines.isolation().clone(),
             control: control.access(),
-            proxmox: access::Proxmox::new(proxmox.url(), &credentials),
+            proxmox: access::Proxmox::new(&proxmox, &credentials),
             ssh: sign_in(&folder, &keys, &ssh)?,
             docker: engines.iter().map(docker_access).collect(),
-            kubernetes: access::Kubernetes {
-                name: "k3s".to_owned(),
-                url: format!("http://{}", kubernetes.address()),
-                token: kubernetes.token(kubernetes::Role::Admin).to_owned(),
-            },
+            kubernetes: kubernetes_access(&folder, &kubernetes)?,
             prometheus: access::Http::at(metrics.prometheus),
             alertmanager: access::Http::at(metrics.alertmanager),
             mail_gateway: access::MailGateway {
@@ -418,6 +414,19 @@ fn sign_in(folder: &Path, keys: &ssh::Access, servers: &[ssh::Server]) -> Result
             .iter()
             .map(|server| (server.node.clone(), server.address.to_string()))
             .collect(),
+    })
+}
+
+fn kubernetes_access(folder: &Path, cluster: &Kubernetes) -> Result<access::Kubernetes, Error> {
+    let (ca_file, kubeconfig) = (folder.join("k3s.pem"), folder.join("kubeconfig"));
+    private(&ca_file, cluster.identity().certificate())?;
+    private(&kubeconfig, &cluster.kubeconfig())?;
+    Ok(access::Kubernetes {
+        name: "k3s".to_owned(),
+        url: format!("https://{}", cluster.address()),
+        ca_file,
+        kubeconfig,
+        token: cluster.token(kubernetes::Role::Admin).to_owned(),
     })
 }
 

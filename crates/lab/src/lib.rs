@@ -25,6 +25,7 @@ pub mod proxmox;
 mod rules;
 mod scrape;
 pub mod ssh;
+mod tls;
 pub mod topology;
 
 pub use access::Access;
@@ -33,3 +34,4 @@ pub use homelab::CLUSTER;
 pub use incident::{Check, Described, Incident, Verdict};
 pub use lab::{Error, Lab, Options};
 pub use machine::{Isolation, Wish};
+pub use tls::Identity;

@@ -515,7 +515,7 @@ async fn docker_on_the_host_itself_works() {
         address: Some([10, 20, 0, 30].into()),
         disk_bytes: 16 << 20,
         runs: Runs::Program(["sleep", "600"].map(str::to_owned).to_vec()),
-        sockets: vec![("/var/run/docker.sock".into(), host.engine.socket())],
+        sockets: vec![("/run/docker.sock".into(), host.engine.socket())],
         ..Spec::default()
     };
     let machine = host.machines.start(&spec).await.unwrap();

@@ -78,7 +78,10 @@ fn infrastructure(access: &Access) -> Result<options::Options, Failure> {
         token_secret_env: Some("LAB_PROXMOX_TOKEN".to_owned()),
         user: None,
         password_env: None,
-        tls: Tls::default(),
+        tls: Tls {
+            fingerprint: Some(access.proxmox.fingerprint.clone()),
+            ..Tls::default()
+        },
         ssh: Some(options::Ssh {
             user: access.ssh.user.clone(),
             key_file: Some(access.ssh.key_file.clone()),
@@ -97,7 +100,10 @@ fn infrastructure(access: &Access) -> Result<options::Options, Failure> {
             context: None,
             url: Some(access.kubernetes.url.clone()),
             token_env: Some("LAB_KUBERNETES_TOKEN".to_owned()),
-            tls: Tls::default(),
+            tls: Tls {
+                ca_file: Some(access.kubernetes.ca_file.clone()),
+                ..Tls::default()
+            },
         }],
         prometheus: vec![http("metrics", &access.prometheus.url)],
         alertmanager: vec![http("alerts", &access.alertmanager.url)],

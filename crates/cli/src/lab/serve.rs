@@ -150,7 +150,7 @@ fn people(folder: &Path, access: &Access, paint: Paint) -> String {
     }
     line(
         "Kubernetes",
-        &format!("{} token {}", access.kubernetes.url, access.kubernetes.token),
+        &format!("kubectl --kubeconfig {}", access.kubernetes.kubeconfig.display()),
     );
     line("Prometheus", &access.prometheus.url);
     line("Alertmanager", &access.alertmanager.url);

@@ -23,9 +23,12 @@ const LIST: &str = r#"[
   "Image":"api:2","ImageID":"sha256:bb","Command":"api","Created":1763180000,"Ports":[],"Labels":{},
   "State":"restarting","Status":"Restarting (1) 4 seconds ago","HostConfig":{},"NetworkSettings":{},"Mounts":[]}]"#;
 
+/// The whole id of the container `web`.
+pub(crate) const ID: &str = "4f1c9e0d2b7a61c3f5e8d9a0b1c2d3e4f5061728394a5b6c7d8e9f0011223344";
+
 pub(crate) fn inspected(name: &str, status: &str, image: &str, restarts: u32) -> Value {
     json!({
-        "Id": "4f1c9e0d2b7a61c3f5e8d9a0b1c2d3e4f5061728394a5b6c7d8e9f0011223344",
+        "Id": ID,
         "Created": "2026-11-15T05:00:00.123456789Z", "Path": "/docker-entrypoint.sh", "Args": ["nginx"],
         "State": {"Status": status, "Running": status == "running", "Paused": false, "Restarting": false,
             "OOMKilled": false, "Dead": false, "Pid": 4711, "ExitCode": 0, "Error": "",
@@ -64,7 +67,7 @@ pub(crate) fn path(asked: &Asked) -> &str {
 }
 
 fn engine(asked: &Asked) -> Reply {
-    match (asked.method.as_str(), path(asked)) {
+    match (asked.method.as_str(), path(asked).replace(ID, "web").as_str()) {
         ("GET", "/version") => ok(VERSION),
         ("GET", "/containers/json") => ok(LIST),
         ("GET", "/containers/web/json") => ok(&inspected("web", "running", "nginx:1.27", 0).to_string()),
@@ -257,9 +260,9 @@ async fn containers_change_for_a_plan_about_them_only() {
     assert_eq!(
         sent,
         [
-            "POST /containers/web/start",
-            "POST /containers/web/stop?t=10",
-            "POST /containers/web/restart?t=10",
+            format!("POST /containers/{ID}/start"),
+            format!("POST /containers/{ID}/stop?t=10"),
+            format!("POST /containers/{ID}/restart?t=10"),
         ]
     );
     for other in ["api", "web/../api", "", "4f1c9e0d2b7a"] {

@@ -142,7 +142,7 @@ impl Engine {
         self.door.address()
     }
 
-    /// Its socket, to be given to a guest as `/var/run/docker.sock`.
+    /// Its socket, to be given to a guest as `/run/docker.sock`.
     pub fn socket(&self) -> PathBuf {
         self.core.socket_path()
     }

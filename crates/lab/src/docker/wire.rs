@@ -19,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use crate::tls::Identity;
+
 /// The largest body that is read.
 const MOST_BODY: usize = 1 << 20;
 
@@ -34,6 +36,15 @@ pub(crate) struct Door {
 impl Door {
     /// Listens, and answers nobody yet. Ends with the token.
     pub(crate) async fn open(socket: Option<PathBuf>, alive: CancellationToken) -> std::io::Result<Self> {
+        Self::with_identity(socket, None, alive).await
+    }
+
+    /// The same, also for those who speak TLS.
+    pub(crate) async fn with_identity(
+        socket: Option<PathBuf>,
+        identity: Option<Identity>,
+        alive: CancellationToken,
+    ) -> std::io::Result<Self> {
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = tcp.local_addr()?;
         let inside = Inside::default();
@@ -50,7 +61,17 @@ impl Door {
         tokio::spawn(async move {
             while let Some(Ok((stream, _))) = alive.run_until_cancelled(tcp.accept()).await {
                 let _ = stream.set_nodelay(true);
-                welcome(stream, &guests, &alive);
+                match identity.clone() {
+                    None => welcome(stream, &guests, &alive),
+                    Some(identity) => {
+                        let (guests, alive) = (Arc::clone(&guests), alive.clone());
+                        tokio::spawn(async move {
+                            if let Ok(stream) = identity.greet(stream).await {
+                                welcome(stream, &guests, &alive);
+                            }
+                        });
+                    }
+                }
             }
         });
         Ok(Self { address, inside })

@@ -29,6 +29,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use self::spec::{ClusterSpec, NodeSpec, WorkloadKind, WorkloadSpec};
 use self::store::Store;
 use crate::docker::wire::Door;
+use crate::tls::Identity;
 
 /// How often controllers look.
 const TICK: Duration = Duration::from_millis(40);
@@ -61,6 +62,7 @@ pub struct PodView {
 #[derive(Debug, Clone)]
 pub struct Kubernetes {
     core: Arc<Core>,
+    identity: Identity,
     door: Arc<Door>,
     proxy: Arc<Door>,
     _alive: Arc<DropGuard>,
@@ -91,7 +93,8 @@ impl Kubernetes {
             viewer: token(),
             alive: alive.clone(),
         });
-        let door = Door::open(None, alive.clone()).await?;
+        let identity = Identity::generate()?;
+        let door = Door::with_identity(None, Some(identity.clone()), alive.clone()).await?;
         door.admit(&api::router(&core, None));
         let proxy = Door::open(None, alive.clone()).await?;
         proxy.admit(&api::router(&core, Some(Role::Admin)));
@@ -99,13 +102,35 @@ impl Kubernetes {
         let guard = Arc::new(alive.drop_guard());
         Ok(Self {
             core,
+            identity,
             door: Arc::new(door),
             proxy: Arc::new(proxy),
             _alive: guard,
         })
     }
 
-    /// Where its API is: plain HTTP on loopback, with bearer tokens.
+    /// How its API is known over TLS.
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// A configuration for `kubectl`, as its administrator.
+    pub fn kubeconfig(&self) -> String {
+        let cluster = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{ "name": "k3s", "cluster": {
+                "server": format!("https://{}", self.address()),
+                "certificate-authority-data": base64(self.identity.certificate().as_bytes()),
+            }}],
+            "users": [{ "name": "admin", "user": { "token": self.token(Role::Admin) } }],
+            "contexts": [{ "name": "k3s", "context": { "cluster": "k3s", "user": "admin" } }],
+            "current-context": "k3s",
+        });
+        format!("{cluster:#}\n")
+    }
+
+    /// Where its API is, on loopback: TLS and plain HTTP, with bearer tokens.
     pub fn address(&self) -> SocketAddr {
         self.door.address()
     }
@@ -172,4 +197,22 @@ fn token() -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let all = group.iter().fold(0_u32, |all, &byte| all << 8 | u32::from(byte));
+        let all = all << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = (all >> (18 - 6 * place)) & 63;
+            text.push(if place <= group.len() {
+                char::from(DIGITS[digit as usize])
+            } else {
+                '='
+            });
+        }
+    }
+    text
 }

@@ -32,6 +32,7 @@ pub(crate) use agent::exec_status;
 pub use auth::Credentials;
 
 use crate::cluster::Cluster;
+use crate::tls::Identity;
 use answer::Refusal;
 use params::Params;
 
@@ -49,12 +50,19 @@ struct App {
 pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
+    /// How it is known over TLS.
+    pub identity: Identity,
     _running: DropGuard,
 }
 
 impl Server {
-    /// Its address as a URL.
+    /// Its address as a URL. Plain HTTP is spoken there, too.
     pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The same without TLS.
+    pub fn plain_url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
@@ -70,20 +78,12 @@ pub async fn serve(cluster: Cluster, credentials: Credentials, port: u16) -> std
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let address = listener.local_addr()?;
     let ending = CancellationToken::new();
-    let ended = ending.clone();
+    let identity = Identity::generate()?;
     let router = router(cluster, credentials);
-    tokio::spawn(async move {
-        tokio::select! {
-            result = async { axum::serve(listener, router).await } => {
-                if let Err(error) = result {
-                    tracing::warn!(%error, "the Proxmox API ended");
-                }
-            }
-            () = ended.cancelled() => {}
-        }
-    });
+    tokio::spawn(identity.clone().serve(listener, router, ending.clone()));
     Ok(Server {
         address,
+        identity,
         _running: ending.drop_guard(),
     })
 }

@@ -67,7 +67,7 @@ fn answer(servers: &mut Servers, line: &str, body: &str) -> (u16, Value) {
             json!([{"Id": "4f1c9e0d2b7a61c3", "Names": ["/web"], "Image": "nginx:1.27", "State": "running",
                 "Status": "Up 3 hours", "Created": 1_763_190_000}]),
         ),
-        ("GET", "/containers/web/json") => {
+        ("GET", "/containers/web/json" | "/containers/4f1c9e0d2b7a61c3/json") => {
             let since = servers
                 .started_at
                 .map_or_else(|| "2026-11-15T06:00:00Z".to_owned(), |at| at.to_string());
@@ -77,7 +77,7 @@ fn answer(servers: &mut Servers, line: &str, body: &str) -> (u16, Value) {
                     "Config": {"Image": "nginx:1.27"}}),
             )
         }
-        ("POST", "/containers/web/restart") => {
+        ("POST", "/containers/4f1c9e0d2b7a61c3/restart") => {
             servers.started_at = Some(Timestamp::now());
             (204, Value::Null)
         }

@@ -39,23 +39,30 @@ async fn what_is_written_is_there_to_the_byte_and_verified() {
 }
 
 #[tokio::test]
-async fn rights_are_kept_and_links_are_followed() {
+async fn rights_are_kept_and_links_are_named() {
     let mut world = World::discovered().await;
     let path = world.path("real");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let link = world.path("link");
-    symlink(&path, &link).unwrap();
-    world.data("infra_file_edit", edit("write", &link, "new")).await;
+    world.data("infra_file_edit", edit("write", &path, "new")).await;
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    let (_, settled) = world.stage.settle("read_file", at(&link)).await;
+    let (_, settled) = world.stage.settle("read_file", at(&path)).await;
     assert_eq!(outcomes(&settled), [Verification::Verified]);
     world
         .data("infra_file_edit", edit("append", &path, " and more"))
         .await;
     assert_eq!(fs::read_to_string(&path).unwrap(), "new and more");
+
+    // The plan must name the file that it changes.
+    let mut world = World::discovered().await;
+    let (path, link) = (world.path("real"), world.path("link"));
+    fs::write(&path, "old").unwrap();
+    symlink(&path, &link).unwrap();
+    let (code, message) = world.error("infra_file_edit", edit("write", &link, "new")).await;
+    assert_eq!(code, "INVALID_INPUT");
+    assert!(message.contains(&path), "{message}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }
 
 #[tokio::test]
