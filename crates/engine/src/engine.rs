@@ -140,6 +140,8 @@ pub struct Submission {
     pub priority: i32,
     /// Two submissions with the same key are one session.
     pub idempotency_key: Option<String>,
+    /// What an alert is about: while a session with the same one is open, a repeated alert joins it.
+    pub fingerprint: Option<String>,
     /// What differs from the configuration.
     pub overrides: Overrides,
 }
@@ -156,6 +158,7 @@ impl Submission {
             level: None,
             priority: 0,
             idempotency_key: None,
+            fingerprint: None,
             overrides: Overrides::default(),
         }
     }
@@ -260,6 +263,7 @@ impl Engine {
             level: submission.level.unwrap_or(setup.level),
             priority: submission.priority,
             idempotency_key: submission.idempotency_key,
+            fingerprint: submission.fingerprint,
             options: overrides,
             at: now,
         };

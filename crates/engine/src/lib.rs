@@ -42,7 +42,7 @@ pub use live::Live;
 pub use options::{
     AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
 };
-pub use people::Called;
+pub use people::{Called, Opened};
 pub use prompt::{Error as PromptError, Finding, Prompts, Tiers};
 pub use replay::{Difference, Error as ReplayError, Replayed, replay};
 pub use rules::{Error as RulesError, Rules};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_gate::{Approval, Hold};
+use interlock_gate::{Approval, ApprovalToken, Hold};
 use interlock_protocol::{
     AgentName, Arguments, CallId, ContentHash, EventBody, ExecutionId, HoldId, RunId, SessionId, StageId,
     Status, ToolCall, ToolName, UserId,
@@ -60,6 +60,31 @@ impl Engine {
         ];
         self.inner.append_unclaimed(&session, records).await?;
         Ok(hold)
+    }
+
+    /// Opens a hold for somebody who may approve it: draws the token with which they may, once, and keeps its hash. The token
+    /// goes to them alone.
+    pub async fn open_hold(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error> {
+        let _ = (hold, by);
+        Err(Error::NotNow("not yet".to_owned()))
+    }
+
+    /// Approves a hold with the token that was made for this approver.
+    pub async fn approve_with(
+        &self,
+        hold: &HoldId,
+        by: &UserId,
+        token: &ApprovalToken,
+    ) -> Result<Hold, Error> {
+        let _ = (hold, by, token);
+        Err(Error::NotNow("not yet".to_owned()))
+    }
+
+    /// Replaces the arguments of a held plan. The new plan passes the whole gate and waits in a hold of its own, which comes
+    /// back; if the gate refuses it, the old hold stays open.
+    pub async fn edit(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
+        let _ = (hold, by, arguments);
+        Err(Error::NotNow("not yet".to_owned()))
     }
 
     /// Denies a hold. Its session goes on when a worker takes it, and its model is told.
@@ -246,6 +271,17 @@ impl Engine {
             _ => Called::Held { run: run.id },
         })
     }
+}
+
+/// A hold that was opened for one approver.
+#[derive(Debug)]
+pub struct Opened {
+    /// The hold.
+    pub hold: Hold,
+    /// The secret with which this approver may approve it, once.
+    pub token: ApprovalToken,
+    /// Until when.
+    pub expires_at: Timestamp,
 }
 
 /// What came of a direct call.

@@ -35,7 +35,7 @@ pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
     ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,
 };
-pub use mode::{ControlLevel, Mode};
+pub use mode::{ControlLevel, Mode, Role};
 pub use proposal::{Arguments, Proposal, ToolCall};
 pub use receipt::{Outcome, Receipt};
 pub use resource::{ResourceId, ResourceKind, Scope};

@@ -30,6 +30,20 @@ words! {
     }
 }
 
+words! {
+    /// What a person may do. Each role may do what those before it may.
+    Role {
+        /// Look at everything.
+        Viewer = "viewer",
+        /// Also ask, submit alerts, stop sessions and stop all writes.
+        Operator = "operator",
+        /// Also decide about what waits for a human.
+        Approver = "approver",
+        /// Also people, tokens, and letting writes go again.
+        Admin = "admin",
+    }
+}
+
 impl Default for ControlLevel {
     /// Nobody who has not chosen gets changes.
     fn default() -> Self {

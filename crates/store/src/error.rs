@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status};
+use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
 
 /// Why something was not kept or not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,20 @@ pub enum Error {
     Address {
         /// What was written.
         text: String,
+    },
+    /// One of that name is there.
+    #[error("there is a {what} `{name}` already; choose another name, or change that one")]
+    Exists {
+        /// What.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// Nobody could administer it any more.
+    #[error("`{user}` is the last admin who may sign in; make somebody else an admin first")]
+    LastAdmin {
+        /// Who.
+        user: UserId,
     },
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]

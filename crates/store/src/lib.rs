@@ -17,8 +17,11 @@
 //! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
 mod error;
+mod feed;
+mod lists;
 mod notes;
 mod options;
+mod people;
 mod prepare;
 mod queue;
 mod reads;
@@ -27,8 +30,16 @@ mod sqlite;
 mod store;
 
 pub use error::Error;
+pub use feed::{Feed, Placed};
+pub use lists::{
+    Counts, DecisionFilter, DecisionRow, FilterOptions, ListedSession, SessionPage, SessionQuery, SortBy,
+    ToolUse, UsageBy, UsageRow,
+};
 pub use notes::Note;
 pub use options::{Open, Options, Place};
+pub use people::{
+    ApiToken, AuditEntry, AuditFilter, AuditVerified, Deed, Link, Login, SavedView, User, UserChange,
+};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,

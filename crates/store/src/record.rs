@@ -35,6 +35,9 @@ pub struct NewSession {
     pub priority: i32,
     /// Two submissions with the same key are one session.
     pub idempotency_key: Option<String>,
+    /// What an alert is about, as its sender tells it: while a session with the same one is open, a repeated alert joins it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
     /// What the engine wants to find again: model, agent, overrides.
     pub options: Value,
     /// When it was submitted.

@@ -82,6 +82,7 @@ fn to_session(row: &Row<'_>) -> Result<Session, Error> {
             level: text(&word(8)?)?,
             priority: row.get(9)?,
             idempotency_key: maybe(10)?,
+            fingerprint: None,
             options: json(&word(11)?)?,
             at: time(row.get(12)?)?,
         },

@@ -74,6 +74,7 @@ pub fn new_session(number: u64) -> NewSession {
         level: ControlLevel::Controlled,
         priority: 0,
         idempotency_key: None,
+        fingerprint: None,
         options: json!({ "model": "small", "temperature": 0.1 }),
         at: at(0),
     }

@@ -1,0 +1,99 @@
+//! What every handler has at hand.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use interlock_config::Config;
+use interlock_engine::Engine;
+use interlock_infra::Infra;
+use interlock_store::Store;
+use jiff::Timestamp;
+
+use crate::auth::Auth;
+use crate::live::Hub;
+use crate::metrics::Recorded;
+
+/// What a server is made of.
+pub struct Parts {
+    /// What runs sessions.
+    pub engine: Engine,
+    /// What is connected.
+    pub infra: Infra,
+    /// The configuration.
+    pub config: Config,
+    /// The file that it came from.
+    pub file: Option<PathBuf>,
+    /// Where counters are read from.
+    pub metrics: Recorded,
+    /// Whether this is the simulated cluster.
+    pub demo: bool,
+}
+
+/// What every handler has at hand. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    parts: Parts,
+    auth: Auth,
+    hub: Hub,
+    started_at: Timestamp,
+}
+
+impl App {
+    /// Over these parts. The hub begins to listen to the store.
+    pub async fn new(parts: Parts) -> Result<Self, crate::Error> {
+        let hub = Hub::start(&parts.engine).await?;
+        let auth = Auth::new(&parts.config, parts.engine.setup().store.clone())?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                parts,
+                auth,
+                hub,
+                started_at: Timestamp::now(),
+            }),
+        })
+    }
+
+    /// What runs sessions.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.parts.engine
+    }
+
+    /// What is kept.
+    pub(crate) fn store(&self) -> &Store {
+        &self.inner.parts.engine.setup().store
+    }
+
+    /// What is connected.
+    pub(crate) fn infra(&self) -> &Infra {
+        &self.inner.parts.infra
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> &Config {
+        &self.inner.parts.config
+    }
+
+    /// The rest of what it is made of.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.inner.parts
+    }
+
+    /// Who is who.
+    pub(crate) fn auth(&self) -> &Auth {
+        &self.inner.auth
+    }
+
+    /// What happens now.
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.inner.hub
+    }
+
+    /// Since when it runs.
+    pub(crate) fn started_at(&self) -> Timestamp {
+        self.inner.started_at
+    }
+}

@@ -1,0 +1,260 @@
+//! Errors, as they leave the server: what happened, what it means, what to do.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use crate::wire::ProblemForm;
+
+/// The kind of a problem: one stable word each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Something is wrong with what was sent.
+    InvalidInput,
+    /// Nobody is signed in.
+    Unauthenticated,
+    /// The name or the password is wrong, or the link was used.
+    SignInFailed,
+    /// They may not.
+    Forbidden,
+    /// The change did not come from our own page.
+    CsrfFailed,
+    /// The request was meant for another host, or came from another site.
+    WrongOrigin,
+    /// It is not there.
+    NotFound,
+    /// The route does not take that method.
+    MethodNotAllowed,
+    /// It does not fit where things stand.
+    Conflict,
+    /// It is too large.
+    TooLarge,
+    /// The body is of a type that is not taken.
+    UnsupportedMediaType,
+    /// The gate says no.
+    ActionNotAllowed,
+    /// Too much at once.
+    RateLimited,
+    /// The queue is full.
+    QueueFull,
+    /// It took too long.
+    Timeout,
+    /// A part of the server does not work at the moment.
+    Unavailable,
+    /// A mistake of ours.
+    Internal,
+}
+
+impl Code {
+    /// Every one.
+    pub const ALL: &'static [Self] = &[
+        Self::InvalidInput,
+        Self::Unauthenticated,
+        Self::SignInFailed,
+        Self::Forbidden,
+        Self::CsrfFailed,
+        Self::WrongOrigin,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::Conflict,
+        Self::TooLarge,
+        Self::UnsupportedMediaType,
+        Self::ActionNotAllowed,
+        Self::RateLimited,
+        Self::QueueFull,
+        Self::Timeout,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// The stable word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "INVALID_INPUT",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::SignInFailed => "SIGN_IN_FAILED",
+            Self::Forbidden => "FORBIDDEN",
+            Self::CsrfFailed => "CSRF_FAILED",
+            Self::WrongOrigin => "WRONG_ORIGIN",
+            Self::NotFound => "NOT_FOUND",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Self::Conflict => "CONFLICT",
+            Self::TooLarge => "TOO_LARGE",
+            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::ActionNotAllowed => "ACTION_NOT_ALLOWED",
+            Self::RateLimited => "RATE_LIMITED",
+            Self::QueueFull => "QUEUE_FULL",
+            Self::Timeout => "TIMEOUT",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Internal => "INTERNAL",
+        }
+    }
+
+    /// The HTTP status.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidInput => StatusCode::BAD_REQUEST,
+            Self::Unauthenticated | Self::SignInFailed => StatusCode::UNAUTHORIZED,
+            Self::Forbidden | Self::CsrfFailed | Self::ActionNotAllowed => StatusCode::FORBIDDEN,
+            Self::WrongOrigin => StatusCode::MISDIRECTED_REQUEST,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::RateLimited | Self::QueueFull => StatusCode::TOO_MANY_REQUESTS,
+            Self::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "Something is wrong with what was sent",
+            Self::Unauthenticated => "Not signed in",
+            Self::SignInFailed => "Signing in did not work",
+            Self::Forbidden => "Not allowed",
+            Self::CsrfFailed => "The change did not come from our page",
+            Self::WrongOrigin => "Meant for another host",
+            Self::NotFound => "Not found",
+            Self::MethodNotAllowed => "That cannot be done here",
+            Self::Conflict => "It does not fit where things stand",
+            Self::TooLarge => "Too large",
+            Self::UnsupportedMediaType => "A type that is not taken",
+            Self::ActionNotAllowed => "The gate says no",
+            Self::RateLimited => "Too much at once",
+            Self::QueueFull => "The queue is full",
+            Self::Timeout => "It took too long",
+            Self::Unavailable => "Not available at the moment",
+            Self::Internal => "A mistake of ours",
+        }
+    }
+}
+
+/// A problem. What a handler returns instead of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    code: Code,
+    detail: String,
+    hint: Option<String>,
+    details: Option<Value>,
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of a kind, and what happened this time.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            hint: None,
+            details: None,
+            retry_after: None,
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Facts.
+    #[must_use]
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// When to try again, in seconds.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The kind.
+    pub const fn code(&self) -> Code {
+        self.code
+    }
+
+    /// As it goes over the wire.
+    pub fn form(&self) -> ProblemForm {
+        ProblemForm {
+            kind: format!("/docs/errors/{}", self.code.as_str()),
+            title: self.code.title().to_owned(),
+            status: self.code.status().as_u16(),
+            detail: self.detail.clone(),
+            code: self.code.as_str().to_owned(),
+            hint: self.hint.clone(),
+            details: self.details.clone(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.form()).unwrap_or_default();
+        let mut response = (self.code.status(), body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<interlock_store::Error> for Problem {
+    fn from(error: interlock_store::Error) -> Self {
+        use interlock_store::Error;
+        match &error {
+            Error::NotFound { .. } => Self::new(Code::NotFound, error.to_string()),
+            Error::Exists { .. }
+            | Error::LastAdmin { .. }
+            | Error::HoldDecided(_)
+            | Error::HoldUsed(_)
+            | Error::HoldChanged(_)
+            | Error::TokenUsed(_)
+            | Error::WrongStatus { .. } => Self::new(Code::Conflict, error.to_string()),
+            Error::Ambiguous { .. } | Error::Unstorable { .. } => {
+                Self::new(Code::InvalidInput, error.to_string())
+            }
+            Error::QueueFull { .. } => Self::new(Code::QueueFull, error.to_string()).retry_after(5),
+            _ if error.is_storage() => {
+                tracing::error!(%error, "the store does not work");
+                Self::new(Code::Unavailable, "the store does not work at the moment")
+                    .hint("the server's log says why")
+            }
+            _ => {
+                tracing::error!(%error, "an unexpected answer of the store");
+                Self::new(Code::Internal, "something went wrong in the store")
+                    .hint("the server's log says what")
+            }
+        }
+    }
+}
+
+impl From<interlock_engine::Error> for Problem {
+    fn from(error: interlock_engine::Error) -> Self {
+        use interlock_engine::Error;
+        match error {
+            Error::Store(error) => Self::from(error),
+            Error::Unknown { .. } | Error::Name(_) => Self::new(Code::InvalidInput, error.to_string()),
+            Error::Refused(message) => Self::new(Code::ActionNotAllowed, message),
+            Error::NotNow(message) => Self::new(Code::Conflict, message),
+            Error::NoModel | Error::Model(_) => Self::new(Code::Unavailable, error.to_string()),
+            Error::Prompt(_) | Error::Offer(_) | Error::Random(_) | Error::Unreadable { .. } => {
+                tracing::error!(%error, "an unexpected answer of the engine");
+                Self::new(Code::Internal, "something went wrong in the engine")
+                    .hint("the server's log says what")
+            }
+        }
+    }
+}

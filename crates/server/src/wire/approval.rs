@@ -1,0 +1,202 @@
+//! What waits for a human.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{ActionTaken, RiskLevel, ToolKind};
+
+/// A call that waits for a human, or waited.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Approval {
+    /// The hold.
+    pub id: String,
+    /// The session.
+    pub session: String,
+    /// The session's title.
+    pub session_title: String,
+    /// The call.
+    pub call: String,
+    /// The exact plan.
+    pub plan: PlanForm,
+    /// Its hash.
+    pub plan_hash: String,
+    /// Why a human must see it.
+    pub reasons: Vec<String>,
+    /// What the model said when it proposed this, in its words.
+    pub why: Option<String>,
+    /// What it touches and whether that can be undone, in a sentence: "1 service on 1 container; reversible".
+    pub blast_radius: String,
+    /// The evidence that the session had gathered about this resource when it asked, newest first.
+    pub evidence: Vec<EvidenceRef>,
+    /// Who owns the session.
+    pub owner: Option<String>,
+    /// Whether somebody else than the owner must approve.
+    pub four_eyes: bool,
+    /// Whether the caller may approve it now.
+    pub may_approve: bool,
+    /// Why not.
+    pub may_not_because: Option<String>,
+    /// Since when it waits.
+    #[schema(value_type = String, format = DateTime)]
+    pub opened_at: Timestamp,
+    /// Until when it can be decided.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+    /// Where it stands: `pending`, `approved`, `denied`, `edited`, `expired`, `withdrawn`.
+    pub status: String,
+    /// Who decided.
+    pub decided_by: Option<String>,
+    /// When.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub decided_at: Option<Timestamp>,
+    /// The reason that was given for a no.
+    pub reason: Option<String>,
+    /// The hold that stands for the edited plan.
+    pub edited_into: Option<String>,
+    /// What it was edited from.
+    pub edited_from: Option<EditedFrom>,
+    /// What came of it, once it ran.
+    pub action: Option<ActionTaken>,
+}
+
+/// The exact plan.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PlanForm {
+    /// The tool.
+    pub tool: String,
+    /// The action.
+    pub action: Option<String>,
+    /// The arguments, as they will be used.
+    #[schema(value_type = Object)]
+    pub arguments: serde_json::Value,
+    /// What it does to the world.
+    pub kind: ToolKind,
+    /// How much harm it can do.
+    pub risk: RiskLevel,
+    /// The resource.
+    pub resource: Option<String>,
+    /// The resource's name.
+    pub resource_name: Option<String>,
+    /// The state that it was in.
+    pub resource_state: Option<String>,
+    /// The command that reaches a shell.
+    pub command: Option<String>,
+    /// What must be observed afterwards, in words.
+    pub expectation: Option<String>,
+    /// How long it may run.
+    pub timeout_seconds: u32,
+    /// The plan as a table: what happens, step by step.
+    pub steps: Vec<PlanStep>,
+    /// For a change of a file: how it differs from what is there.
+    pub diff: Option<String>,
+    /// The JSON Schema of the arguments, for editing them.
+    #[schema(value_type = Option<Object>)]
+    pub schema: Option<serde_json::Value>,
+}
+
+/// A row of the plan.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PlanStep {
+    /// What: `Restart the service`, `Argument unit`.
+    pub label: String,
+    /// Which.
+    pub value: String,
+}
+
+/// Evidence, by name.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct EvidenceRef {
+    /// Its id.
+    pub id: String,
+    /// The tool that read it.
+    pub tool: String,
+    /// The resource.
+    pub resource: Option<String>,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub taken_at: Timestamp,
+    /// Its first lines.
+    pub excerpt: String,
+}
+
+/// What a plan was edited from.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct EditedFrom {
+    /// The hold that ended.
+    pub hold: String,
+    /// The plan's hash as it was.
+    pub plan_hash: String,
+    /// Who.
+    pub by: String,
+    /// What differs, argument by argument.
+    pub changes: Vec<Change>,
+}
+
+/// One argument that differs.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Change {
+    /// Which.
+    pub field: String,
+    /// As it was; nothing if it is new.
+    #[schema(value_type = Option<Object>)]
+    pub before: Option<serde_json::Value>,
+    /// As it is; nothing if it is gone.
+    #[schema(value_type = Option<Object>)]
+    pub after: Option<serde_json::Value>,
+}
+
+/// A list of holds.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ApprovalList {
+    /// Those that wait, soonest to expire first; then the decided, newest first.
+    pub approvals: Vec<Approval>,
+    /// The server's time, for the countdown.
+    #[schema(value_type = String, format = DateTime)]
+    pub now: Timestamp,
+}
+
+/// A hold that was opened to be decided.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OpenedApproval {
+    /// The hold.
+    pub approval: Approval,
+    /// The secret with which this approver may approve it, once. Kept nowhere; to be sent back with the yes.
+    pub token: String,
+    /// Until when.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+}
+
+/// A yes.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// The secret from opening it.
+    #[schema(min_length = 64, max_length = 64)]
+    pub token: String,
+    /// The hash of the plan that was shown.
+    #[schema(min_length = 64, max_length = 64)]
+    pub plan_hash: String,
+}
+
+/// A no.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Deny {
+    /// Why. The agent reads it.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: String,
+}
+
+/// A changed plan.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The arguments as they shall be.
+    #[schema(value_type = Object)]
+    pub arguments: serde_json::Map<String, serde_json::Value>,
+    /// The hash of the plan that was shown.
+    #[schema(min_length = 64, max_length = 64)]
+    pub plan_hash: String,
+}

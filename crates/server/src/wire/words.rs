@@ -1,0 +1,77 @@
+//! Closed sets of words on the wire.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+macro_rules! mirror {
+    ($(#[$doc:meta])* $name:ident = $of:path { $($variant:ident),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "the words are explained where they are defined")]
+        pub enum $name { $($variant),+ }
+
+        impl From<$of> for $name {
+            fn from(word: $of) -> Self {
+                type Of = $of;
+                match word { $(Of::$variant => Self::$variant),+ }
+            }
+        }
+
+        impl From<$name> for $of {
+            fn from(word: $name) -> Self {
+                type Of = $of;
+                match word { $($name::$variant => Of::$variant),+ }
+            }
+        }
+    };
+}
+
+mirror! {
+    /// Where a session, a stage or an agent stands.
+    Status = interlock_protocol::Status {
+        Pending, InProgress, Held, Cancelling, Completed, Unverified, Failed, Cancelled, TimedOut,
+    }
+}
+mirror! {
+    /// What a session is a run of.
+    SessionKind = interlock_protocol::SessionKind { Chain, Chat }
+}
+mirror! {
+    /// What a person may do; each role may do what those before it may.
+    Role = interlock_protocol::Role { Viewer, Operator, Approver, Admin }
+}
+mirror! {
+    /// How much may happen without a human.
+    ControlLevel = interlock_protocol::ControlLevel { ReadOnly, Controlled, Autonomous }
+}
+mirror! {
+    /// What a tool does to the world.
+    ToolKind = interlock_protocol::ToolKind { Resolve, Read, Write }
+}
+mirror! {
+    /// How much harm it can do.
+    RiskLevel = interlock_protocol::RiskLevel { Low, Medium, High }
+}
+mirror! {
+    /// How a call ended.
+    Outcome = interlock_protocol::Outcome { Succeeded, Failed, TimedOut, InterruptedUnknown, Cancelled }
+}
+mirror! {
+    /// How the effect of a write compares with what was expected.
+    Verification = interlock_protocol::Verification { Verified, Failed, Observed, Inconclusive }
+}
+
+/// What an API token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Look.
+    Read,
+    /// Ask, submit, stop.
+    Operate,
+    /// Decide about what waits for a human.
+    Approve,
+    /// People and tokens.
+    Admin,
+}
