@@ -139,10 +139,10 @@ pub struct Change {
     /// Which.
     pub field: String,
     /// As it was; nothing if it is new.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = serde_json::Value)]
     pub before: Option<serde_json::Value>,
     /// As it is; nothing if it is gone.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = serde_json::Value)]
     pub after: Option<serde_json::Value>,
 }
 
