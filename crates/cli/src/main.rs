@@ -13,6 +13,7 @@
 mod alert;
 mod approvals;
 mod assemble;
+mod audit;
 mod bench;
 mod cancel;
 mod chat;
@@ -34,9 +35,11 @@ mod person;
 mod plan;
 mod progress;
 mod prove;
+mod remote;
 mod report;
 mod resume;
 mod run;
+mod serve;
 mod sessions;
 mod settings;
 mod show;
@@ -45,6 +48,7 @@ mod table;
 mod terminal;
 mod tools;
 mod trace;
+mod user;
 mod work;
 
 use std::future::Future;
@@ -92,6 +96,8 @@ struct Arguments {
 enum Command {
     /// Play an incident in a simulated cluster, from the alert to the verified fix.
     Demo(demo::Arguments),
+    /// Serve the API and the page, and work on what waits in the queue.
+    Serve(serve::Arguments),
     /// Ask a question and have it answered with live tools.
     Run(run::Arguments),
     /// Talk, with live tools.
@@ -114,6 +120,10 @@ enum Command {
     Cancel(cancel::Arguments),
     /// Stop all writes at once, or let them go again.
     KillSwitch(kill_switch::Arguments),
+    /// Say who may sign in, and give them links to do so.
+    User(user::Arguments),
+    /// Show who did what, and check that nobody changed the log.
+    Audit(audit::Arguments),
     /// List models, or ask one what it can do.
     Model(model::Arguments),
     /// List the tools that can run here, or show one.
@@ -186,6 +196,9 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Prove(arguments) => Ok(prove::run(arguments)?),
         Command::Config(arguments) => config::run(globals, arguments),
         Command::Tools(arguments) => tools::run(globals, arguments),
+        Command::Serve(arguments) => wait(globals, serve::run(globals, arguments)),
+        Command::User(arguments) => wait(globals, user::run(globals, arguments)),
+        Command::Audit(arguments) => wait(globals, audit::run(globals, arguments)),
         Command::Run(arguments) => wait(globals, run::run(globals, arguments)),
         Command::Chat(arguments) => wait(globals, chat::run(globals, arguments)),
         Command::Sessions(arguments) => wait(globals, sessions::run(globals, arguments)),
