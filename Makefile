@@ -94,6 +94,13 @@ bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that 
 	if command -v taskset >/dev/null; then printf 'one core:\n'; run taskset -c 0; fi; \
 	printf '\nall cores:\n'; run env
 
+bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions
+	cargo build --release --locked --package interlock-server --example ws-load
+	$(call say,how long it takes to start)
+	@scripts/bench-start "$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"
+	$(call say,2000 WebSocket subscribers)
+	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/ws-load"
+
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \

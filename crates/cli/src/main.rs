@@ -142,6 +142,25 @@ enum Command {
     Bench(bench::Arguments),
 }
 
+impl Command {
+    /// Whether it works on a store and nowhere else: then it must not seem to work on a server.
+    const fn needs_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Serve(_)
+                | Self::Run(_)
+                | Self::Chat(_)
+                | Self::Sessions(_)
+                | Self::Show(_)
+                | Self::Trace(_)
+                | Self::Resume(_)
+                | Self::Work(_)
+                | Self::User(_)
+                | Self::Audit(_)
+        )
+    }
+}
+
 /// How a command ended, other than by an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -191,6 +210,12 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
+    if globals.server.is_some() && command.needs_store() {
+        return Err(Failure::wrong(
+            "this command works on the store of this machine, not on a server; leave out --server, or unset \
+             INTERLOCK_SERVER",
+        ));
+    }
     match command {
         Command::Classify(arguments) => Ok(classify::run(arguments)?),
         Command::Prove(arguments) => Ok(prove::run(arguments)?),

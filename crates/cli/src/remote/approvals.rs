@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Client;
+use super::{Client, id};
 use crate::Ending;
 use crate::decide::{Typed, typed};
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub(crate) async fn list(globals: &Globals, client: &Client, all: bool) -> Resul
 }
 
 pub(crate) async fn show(globals: &Globals, client: &Client, hold: &str) -> Result<Ending, Failure> {
-    let approval = client.get(&format!("/approvals/{}", path(hold)?)).await?;
+    let approval = client.get(&format!("/approvals/{}", id(hold)?)).await?;
     globals.print(&approval, |paint| render(&approval, paint))?;
     Ok(Ending::Done)
 }
@@ -62,7 +62,7 @@ pub(crate) async fn decide(
     hold: &str,
     decision: Decision<'_>,
 ) -> Result<Ending, Failure> {
-    let place = format!("/approvals/{}", path(hold)?);
+    let place = format!("/approvals/{}", id(hold)?);
     let decided = match decision {
         Decision::Deny(reason) => {
             let reason = if reason.is_empty() {
@@ -102,7 +102,7 @@ pub(crate) async fn edit(
     hold: &str,
     change: impl FnOnce(Value) -> Result<Value, Failure>,
 ) -> Result<Ending, Failure> {
-    let place = format!("/approvals/{}", path(hold)?);
+    let place = format!("/approvals/{}", id(hold)?);
     let approval = client.get(&place).await?;
     let arguments = approval.pointer("/plan/arguments").cloned().unwrap_or(json!({}));
     let body = json!({ "arguments": change(arguments)?, "plan_hash": at(&approval, "/plan_hash") });
@@ -148,17 +148,6 @@ async fn has_seen(
             Some(Typed::Details | Typed::Unclear) => {}
         }
     }
-}
-
-/// An id goes into a path as it is, so it is one.
-fn path(hold: &str) -> Result<&str, Failure> {
-    let plain = !hold.is_empty()
-        && hold
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    plain
-        .then_some(hold)
-        .ok_or_else(|| Failure::wrong(format!("`{}` is no id of a hold", visible(hold))))
 }
 
 fn at<'a>(document: &'a Value, pointer: &str) -> &'a str {
