@@ -47,8 +47,18 @@ struct Form {
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
     let assembled = bare(globals)?;
     match arguments.what {
-        What::On => assembled.engine.stop_writes(KillSwitch::Engaged).await?,
-        What::Off => assembled.engine.stop_writes(KillSwitch::Released).await?,
+        What::On => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Engaged, &assembled.by, None)
+                .await?
+        }
+        What::Off => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Released, &assembled.by, None)
+                .await?
+        }
         What::Status => {}
     }
     let engaged = engaged(assembled.store()).await?;
