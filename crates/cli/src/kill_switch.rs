@@ -56,8 +56,18 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     }
     let assembled = bare(globals)?;
     match arguments.what {
-        What::On => assembled.engine.stop_writes(KillSwitch::Engaged).await?,
-        What::Off => assembled.engine.stop_writes(KillSwitch::Released).await?,
+        What::On => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Engaged, &assembled.by, None)
+                .await?
+        }
+        What::Off => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Released, &assembled.by, None)
+                .await?
+        }
         What::Status => {}
     }
     say(globals, engaged(assembled.store()).await?)
