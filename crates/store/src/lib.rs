@@ -21,6 +21,7 @@ mod feed;
 mod lists;
 mod notes;
 mod options;
+mod outline;
 mod people;
 mod prepare;
 mod queue;
@@ -37,6 +38,7 @@ pub use lists::{
 };
 pub use notes::Note;
 pub use options::{Open, Options, Place};
+pub use outline::Outline;
 pub use people::{
     ApiToken, AuditEntry, AuditFilter, AuditVerified, Deed, Link, Login, SavedView, User, UserChange,
 };

@@ -2,12 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use interlock_protocol::UserId;
+use interlock_store::AuditFilter;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Signed};
-use super::extract::Asked;
+use super::extract::{Asked, MOST_PLACE, number, text};
+use super::forms;
 use crate::access::Access;
 use crate::app::App;
 use crate::problem::Problem;
@@ -53,8 +56,44 @@ pub(crate) struct Listing {
     ),
 )]
 async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Json<AuditPage>, Problem> {
-    let _ = (app, asked);
-    Err(super::not_yet())
+    let limit = number("limit", asked.limit.unwrap_or(50), 1, 200)?;
+    if let Some(before) = asked.before {
+        number("before", before, 1, MOST_PLACE)?;
+    }
+    for (field, value, most) in [
+        ("actor", &asked.actor, 128),
+        ("action", &asked.action, 128),
+        ("subject", &asked.subject, 512),
+    ] {
+        if let Some(value) = value {
+            text(field, value, 1, most)?;
+        }
+    }
+    let actor = match asked.actor.map(UserId::new) {
+        None => None,
+        Some(Ok(actor)) => Some(actor),
+        // A name that nobody can have did nothing.
+        Some(Err(_)) => {
+            return Ok(Json(AuditPage {
+                entries: Vec::new(),
+                next: None,
+            }));
+        }
+    };
+    let filter = AuditFilter {
+        actor,
+        action: asked.action,
+        subject: asked.subject,
+        before: asked.before,
+        limit: limit + 1,
+    };
+    let mut found = app.store().audit_entries(&filter).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    Ok(Json(AuditPage {
+        next: more.then(|| found.last().map(|entry| entry.number)).flatten(),
+        entries: found.into_iter().map(forms::audit).collect(),
+    }))
 }
 
 /// Look at every entry of the audit log and at how they hang together.
@@ -66,6 +105,11 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
     ),
 )]
 async fn verify(State(app): State<App>) -> Result<Json<AuditCheck>, Problem> {
-    let _ = app;
-    Err(super::not_yet())
+    let found = app.store().verify_audit().await?;
+    Ok(Json(AuditCheck {
+        intact: found.broken.is_none(),
+        entries: found.entries,
+        head: found.head.to_string(),
+        problem: found.broken.map(|(number, why)| format!("entry {number}: {why}")),
+    }))
 }

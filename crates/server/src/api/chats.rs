@@ -54,7 +54,7 @@ async fn ask(
         },
         ..Submission::question(chat.message)
     };
-    super::alerts::not_empty(&submission.input)?;
+    super::alerts::not_empty("message", &submission.input)?;
     let session = app.engine().submit(submission).await?;
     Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))
 }
@@ -76,7 +76,7 @@ async fn ask_again(
     Sent(message): Sent<NewMessage>,
 ) -> Result<(StatusCode, Json<Accepted>), Problem> {
     text("message", &message.message, 1, LONGEST)?;
-    super::alerts::not_empty(&message.message)?;
+    super::alerts::not_empty("message", &message.message)?;
     super::visible(&app, &session).await?;
     app.engine().ask_again(&session, &message.message).await?;
     Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))

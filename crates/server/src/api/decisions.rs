@@ -2,12 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use interlock_protocol::SessionId;
+use interlock_store::DecisionFilter;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Signed};
-use super::extract::Asked;
+use super::extract::{Asked, MOST_PLACE, number, text};
+use super::forms;
 use crate::access::Access;
 use crate::app::App;
 use crate::problem::Problem;
@@ -33,6 +36,17 @@ pub(crate) enum Answer {
     Refused,
 }
 
+impl Answer {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::AnswerAllowed => "answer_allowed",
+            Self::Held => "held",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// Which decisions.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
@@ -55,6 +69,13 @@ pub(crate) struct Listing {
     pub(crate) limit: Option<u32>,
 }
 
+const fn nothing() -> DecisionPage {
+    DecisionPage {
+        decisions: Vec::new(),
+        next: None,
+    }
+}
+
 /// List what the gate answered.
 #[utoipa::path(
     get, path = "/api/v1/decisions", operation_id = "listDecisions", tag = "record",
@@ -65,6 +86,36 @@ pub(crate) struct Listing {
     ),
 )]
 async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Json<DecisionPage>, Problem> {
-    let _ = (app, asked);
-    Err(super::not_yet())
+    let limit = number("limit", asked.limit.unwrap_or(50), 1, 200)?;
+    if let Some(before) = asked.before {
+        number("before", before, 1, MOST_PLACE)?;
+    }
+    if let Some(code) = &asked.code {
+        text("code", code, 1, 64)?;
+    }
+    let session = match &asked.session {
+        None => None,
+        Some(session) => match SessionId::new(text("session", session, 1, 128)?) {
+            Ok(session) => Some(session),
+            // What is no id names nothing.
+            Err(_) => return Ok(Json(nothing())),
+        },
+    };
+    let filter = DecisionFilter {
+        session,
+        answer: asked.answer.map(|answer| answer.as_str().to_owned()),
+        code: asked.code,
+        before: asked.before,
+        limit: limit + 1,
+    };
+    let mut found = match app.store().decisions(&filter).await {
+        Err(interlock_store::Error::NotFound { .. }) => return Ok(Json(nothing())),
+        found => found?,
+    };
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    Ok(Json(DecisionPage {
+        next: more.then(|| found.last().map(|row| row.position)).flatten(),
+        decisions: found.into_iter().map(forms::decision).collect(),
+    }))
 }

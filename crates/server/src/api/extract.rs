@@ -17,6 +17,9 @@ use serde_json::json;
 
 use crate::problem::{Code, Problem};
 
+/// The largest place of an event that every client can write as a number.
+pub(super) const MOST_PLACE: u64 = 9_007_199_254_740_991;
+
 /// The largest body that is taken.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 

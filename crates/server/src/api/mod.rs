@@ -9,7 +9,9 @@ mod decide;
 mod decisions;
 mod describe;
 mod extract;
+mod forms;
 mod health;
+mod hold;
 mod markdown;
 mod measurements;
 mod models;
@@ -24,9 +26,12 @@ mod trace;
 pub(crate) use describe::describe;
 
 use interlock_protocol::SessionId;
+use interlock_store::Deed;
+use jiff::Timestamp;
 
+use crate::access::Caller;
 use crate::app::App;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::routes::Routes;
 use crate::wire::Accepted;
 
@@ -51,10 +56,6 @@ pub(crate) fn routes() -> Routes {
         .and(settings::routes())
 }
 
-fn not_yet() -> Problem {
-    Problem::new(Code::Unavailable, "not yet")
-}
-
 /// What became of a submission.
 fn accepted(session: &SessionId, duplicate: bool) -> Accepted {
     Accepted {
@@ -62,6 +63,19 @@ fn accepted(session: &SessionId, duplicate: bool) -> Accepted {
         status: if duplicate { "duplicate" } else { "queued" }.to_owned(),
         url: format!("/sessions/{session}"),
     }
+}
+
+/// Writes down what somebody did.
+async fn note(app: &App, caller: &Caller, action: &str, subject: &str) -> Result<(), Problem> {
+    let deed = Deed {
+        at: Timestamp::now(),
+        actor: Some(caller.user.clone()),
+        action: action.to_owned(),
+        subject: Some(subject.to_owned()),
+        details: serde_json::json!({}),
+    };
+    app.store().audit(deed).await?;
+    Ok(())
 }
 
 /// The session, if it is there and not deleted.

@@ -2,17 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
+use interlock_store::UsageBy;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Signed};
-use super::extract::Asked;
+use super::extract::{Asked, moment};
 use crate::access::Access;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{ModelList, UsageReport};
+use crate::wire::{Model, ModelList, UsageReport, UsageRow};
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -30,8 +32,39 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn models(State(app): State<App>) -> Result<Json<ModelList>, Problem> {
-    let _ = app;
-    Err(super::not_yet())
+    let now = Timestamp::now();
+    let used = app.store().usage(before(now), now, UsageBy::Model).await?;
+    let setup = app.engine().setup();
+    let names: Vec<&str> = setup.models.names().collect();
+    let default = setup.defaults.model.as_deref().or(match names.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    });
+    let mut models = Vec::new();
+    for name in &names {
+        let Ok(options) = setup.models.options(name) else {
+            continue;
+        };
+        let used = used.iter().find(|row| row.group == *name);
+        models.push(Model {
+            name: (*name).to_owned(),
+            provider: options.provider.as_str().to_owned(),
+            model: options.model.clone(),
+            default: default == Some(*name),
+            calls: used.map_or(0, |used| used.calls),
+            failed: used.map_or(0, |used| used.failed),
+            input_tokens: used.map_or(0, |used| used.input_tokens),
+            output_tokens: used.map_or(0, |used| used.output_tokens),
+            cost: used.and_then(|used| used.cost).filter(|cost| cost.is_finite()),
+            seconds_p50: used
+                .map(|used| used.seconds_p50)
+                .filter(|seconds| seconds.is_finite()),
+            seconds_p95: used
+                .map(|used| used.seconds_p95)
+                .filter(|seconds| seconds.is_finite()),
+        });
+    }
+    Ok(Json(ModelList { models }))
 }
 
 /// What usage is grouped by.
@@ -73,6 +106,41 @@ pub(crate) struct Period {
     ),
 )]
 async fn usage(State(app): State<App>, Asked(period): Asked<Period>) -> Result<Json<UsageReport>, Problem> {
-    let _ = (app, period);
-    Err(super::not_yet())
+    let to = match &period.to {
+        Some(to) => moment("to", to)?,
+        None => Timestamp::now(),
+    };
+    let from = match &period.from {
+        Some(from) => moment("from", from)?,
+        None => before(to),
+    };
+    let by = match period.group_by.unwrap_or_default() {
+        GroupBy::Day => UsageBy::Day,
+        GroupBy::Model => UsageBy::Model,
+        GroupBy::AlertType => UsageBy::AlertType,
+    };
+    let rows = app.store().usage(from, to, by).await?;
+    Ok(Json(UsageReport {
+        rows: rows
+            .into_iter()
+            .map(|row| UsageRow {
+                group: row.group,
+                calls: row.calls,
+                failed: row.failed,
+                sessions: row.sessions,
+                input_tokens: row.input_tokens,
+                output_tokens: row.output_tokens,
+                cost: row.cost.filter(|cost| cost.is_finite()),
+            })
+            .collect(),
+        from,
+        to,
+    }))
+}
+
+/// 30 days before a moment.
+fn before(moment: Timestamp) -> Timestamp {
+    moment
+        .checked_sub(SignedDuration::from_hours(30 * 24))
+        .unwrap_or(Timestamp::UNIX_EPOCH)
 }

@@ -2,15 +2,20 @@
 
 use axum::Json;
 use axum::extract::State;
+use interlock_engine::WritesState;
+use interlock_gate::{FourEyes, KillSwitch};
+use interlock_protocol::Mode;
+use jiff::Timestamp;
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Bodies, Signed};
-use super::extract::MaySend;
+use super::extract::{MaySend, text};
+use super::health;
 use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{Overview, StopWrites, Writes};
+use crate::wire::{Overview, StatusCount, StopWrites, Writes};
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -29,8 +34,30 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
-    let _ = app;
-    Err(super::not_yet())
+    let now = Timestamp::now();
+    let setup = app.engine().setup();
+    let counts = app.store().counts().await?;
+    let writes = app.engine().writes().await?;
+    Ok(Json(Overview {
+        mode: Mode::Normal.to_string(),
+        level: setup.level.into(),
+        four_eyes: setup.four_eyes == FourEyes::On,
+        writes: writes_form(writes),
+        open_holds: counts.open_holds,
+        sessions: counts
+            .by_status
+            .into_iter()
+            .map(|(status, count)| StatusCount {
+                status: status.into(),
+                count,
+            })
+            .collect(),
+        health: health::look(&app).await,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: app.started_at(),
+        now,
+        demo: app.parts().demo,
+    }))
 }
 
 /// Stop all writes, of every process on this store.
@@ -47,8 +74,15 @@ async fn stop(
     caller: Caller,
     MaySend(why): MaySend<StopWrites>,
 ) -> Result<Json<Writes>, Problem> {
-    let _ = (app, caller, why);
-    Err(super::not_yet())
+    let reason = why.reason.filter(|reason| !reason.trim().is_empty());
+    if let Some(reason) = &reason {
+        text("reason", reason, 1, 500)?;
+    }
+    let engine = app.engine();
+    engine
+        .stop_writes(KillSwitch::Engaged, &caller.user, reason.as_deref())
+        .await?;
+    Ok(Json(writes_form(engine.writes().await?)))
 }
 
 /// Let writes go again.
@@ -60,6 +94,18 @@ async fn stop(
     ),
 )]
 async fn resume(State(app): State<App>, caller: Caller) -> Result<Json<Writes>, Problem> {
-    let _ = (app, caller);
-    Err(super::not_yet())
+    let engine = app.engine();
+    engine
+        .stop_writes(KillSwitch::Released, &caller.user, None)
+        .await?;
+    Ok(Json(writes_form(engine.writes().await?)))
+}
+
+fn writes_form(state: WritesState) -> Writes {
+    Writes {
+        stopped: state.stopped,
+        by: state.by.map(Into::into),
+        at: state.at,
+        reason: state.reason,
+    }
 }

@@ -2,16 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
-use interlock_protocol::{EvidenceId, SessionId};
+use interlock_protocol::{EvidenceId, Sequence, SessionId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Missing, Signed};
-use super::extract::{Asked, At};
+use super::extract::{Asked, At, MOST_PLACE, missing, number};
+use super::forms;
 use crate::access::Access;
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::routes::Routes;
 use crate::wire::{EventPage, Evidence, EvidenceList, SessionDetail, Timeline};
 
@@ -35,8 +36,12 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn show(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<SessionDetail>, Problem> {
-    let _ = (app, session);
-    Err(super::not_yet())
+    super::visible(&app, &session).await?;
+    let store = app.store();
+    let outline = store.outline(&session).await?;
+    let calls = store.calls(&session).await?;
+    let facts = store.interaction_facts(&session).await?;
+    Ok(Json(forms::detail(outline, &calls, &facts)))
 }
 
 /// Show a session's timeline.
@@ -49,8 +54,15 @@ async fn show(State(app): State<App>, At(session): At<SessionId>) -> Result<Json
     ),
 )]
 async fn timeline(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<Timeline>, Problem> {
-    let _ = (app, session);
-    Err(super::not_yet())
+    super::visible(&app, &session).await?;
+    let store = app.store();
+    // First the place: what happens in between is in both, and is seen twice rather than never.
+    let sequence = store.outline(&session).await?.last_event.get();
+    let entries = store.timeline(&session).await?;
+    Ok(Json(Timeline {
+        entries: entries.into_iter().map(forms::entry).collect(),
+        sequence,
+    }))
 }
 
 /// From where, and how many.
@@ -83,8 +95,24 @@ async fn events(
     At(session): At<SessionId>,
     Asked(after): Asked<After>,
 ) -> Result<Json<EventPage>, Problem> {
-    let _ = (app, session, after);
-    Err(super::not_yet())
+    let from = number("after", after.after.unwrap_or(0), 0, MOST_PLACE)?;
+    let limit = number("limit", after.limit.unwrap_or(200), 1, 1000)?;
+    super::visible(&app, &session).await?;
+    let mut found = app
+        .store()
+        .session_events(&session, Sequence::new(from), limit + 1)
+        .await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let events = found
+        .iter()
+        .map(|event| serde_json::from_str(&event.json))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| {
+            tracing::error!(%error, %session, "an event cannot be read");
+            Problem::new(Code::Internal, "an event of this session cannot be read")
+        })?;
+    Ok(Json(EventPage { events, more }))
 }
 
 /// List what a session read.
@@ -97,8 +125,11 @@ async fn events(
     ),
 )]
 async fn evidence(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<EvidenceList>, Problem> {
-    let _ = (app, session);
-    Err(super::not_yet())
+    super::visible(&app, &session).await?;
+    let evidence = app.store().evidence(&session).await?;
+    Ok(Json(EvidenceList {
+        evidence: evidence.into_iter().map(forms::evidence).collect(),
+    }))
 }
 
 /// Show one piece of evidence.
@@ -117,6 +148,11 @@ async fn one_evidence(
     State(app): State<App>,
     At((session, evidence)): At<(SessionId, EvidenceId)>,
 ) -> Result<Json<Evidence>, Problem> {
-    let _ = (app, session, evidence);
-    Err(super::not_yet())
+    super::visible(&app, &session).await?;
+    let mut found = app
+        .store()
+        .evidence_of(&session, std::slice::from_ref(&evidence))
+        .await?;
+    let found = found.pop().ok_or_else(|| missing("evidence", &evidence))?;
+    Ok(Json(forms::evidence(found)))
 }

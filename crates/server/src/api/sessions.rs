@@ -3,18 +3,23 @@
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use interlock_protocol::SessionId;
+use interlock_protocol::{SessionId, Status, UserId};
+use interlock_store::{Cancelled, SessionPage, SessionQuery, SortBy};
+use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Bodies, Clash, Missing, Signed};
-use super::extract::{Asked, At, Sent};
+use super::extract::{Asked, At, Sent, missing, moment, number, short, text, wrong};
+use super::forms;
 use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{Bulk, BulkResults, CancelResult, SessionFilters, SessionKind, SessionList};
+use crate::wire::{
+    Bulk, BulkAction, BulkResult, BulkResults, CancelResult, SessionFilters, SessionKind, SessionList,
+};
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -111,8 +116,88 @@ pub(crate) struct Listing {
     ),
 )]
 async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Json<SessionList>, Problem> {
-    let _ = (app, asked);
-    Err(super::not_yet())
+    let (page, page_size) = (asked.page.unwrap_or(1), asked.page_size.unwrap_or(25));
+    number("page", page, 1, 1_000_000)?;
+    number("page_size", page_size, 1, 100)?;
+    let query = query(asked, page, page_size)?;
+    let found = match query {
+        Some(query) => app.store().session_page(&query).await?,
+        None => SessionPage {
+            sessions: Vec::new(),
+            total: 0,
+        },
+    };
+    Ok(Json(SessionList {
+        sessions: found.sessions.iter().map(forms::summary_of_listed).collect(),
+        page,
+        page_size,
+        total: found.total,
+    }))
+}
+
+/// The query of a list; nothing where what it asks for cannot be.
+fn query(asked: Listing, page: u32, page_size: u32) -> Result<Option<SessionQuery>, Problem> {
+    for (field, value, most) in [
+        ("alert_type", &asked.alert_type, 128),
+        ("chain", &asked.chain, 128),
+        ("owner", &asked.owner, 128),
+        ("search", &asked.search, 200),
+    ] {
+        if let Some(value) = value {
+            text(field, value, 1, most)?;
+        }
+    }
+    // A name that nobody can have is nobody's.
+    let owner = match asked.owner {
+        None => None,
+        Some(owner) => match UserId::new(owner) {
+            Ok(owner) => Some(owner),
+            Err(_) => return Ok(None),
+        },
+    };
+    let moment = |field, text: Option<String>| text.map(|text| moment(field, &text)).transpose();
+    Ok(Some(SessionQuery {
+        statuses: asked
+            .status
+            .as_deref()
+            .map(statuses)
+            .transpose()?
+            .unwrap_or_default(),
+        kind: asked.kind.map(Into::into),
+        alert_type: asked.alert_type,
+        chain: asked.chain,
+        owner,
+        search: asked.search,
+        from: moment("from", asked.from)?,
+        to: moment("to", asked.to)?,
+        sort: match asked.sort.unwrap_or_default() {
+            Sort::CreatedAt => SortBy::CreatedAt,
+            Sort::LastInteractionAt => SortBy::LastInteraction,
+            Sort::Status => SortBy::Status,
+            Sort::Title => SortBy::Title,
+            Sort::Duration => SortBy::Duration,
+        },
+        ascending: asked.order == Some(Order::Asc),
+        offset: u64::from(page - 1) * u64::from(page_size),
+        limit: page_size,
+    }))
+}
+
+fn statuses(words: &str) -> Result<Vec<Status>, Problem> {
+    let mut statuses: Vec<Status> = Vec::new();
+    for word in words.split(',') {
+        let status = word.parse().map_err(|_| {
+            let known: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+            wrong(
+                "status",
+                format!("`{}` is no status; there are {}", short(word), known.join(", ")),
+            )
+        })?;
+        if !statuses.contains(&status) {
+            statuses.push(status);
+        }
+    }
+    Ok(statuses)
 }
 
 /// What a filter of the list can choose from.
@@ -124,8 +209,13 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
     ),
 )]
 async fn filters(State(app): State<App>) -> Result<Json<SessionFilters>, Problem> {
-    let _ = app;
-    Err(super::not_yet())
+    let found = app.store().filter_options().await?;
+    Ok(Json(SessionFilters {
+        alert_types: found.alert_types,
+        chains: found.chains,
+        owners: found.owners.iter().map(ToString::to_string).collect(),
+        statuses: Status::ALL.iter().map(|status| (*status).into()).collect(),
+    }))
 }
 
 /// Cancel or delete many sessions.
@@ -146,8 +236,22 @@ async fn bulk(
     caller: Caller,
     Sent(bulk): Sent<Bulk>,
 ) -> Result<Json<BulkResults>, Problem> {
-    let _ = (app, caller, bulk);
-    Err(super::not_yet())
+    number("sessions", bulk.sessions.len(), 1, 100)?;
+    let mut results = Vec::with_capacity(bulk.sessions.len());
+    for named in bulk.sessions {
+        let done = match SessionId::new(named.clone()) {
+            Err(_) => Err(missing("session", &named)),
+            Ok(session) => match bulk.action {
+                BulkAction::Cancel => stop(&app, &caller, &session).await.map(|_| ()),
+                BulkAction::Delete => remove(&app, &caller, &session).await,
+            },
+        };
+        results.push(BulkResult {
+            session: named,
+            error: done.err().map(|problem| problem.form().detail),
+        });
+    }
+    Ok(Json(BulkResults { results }))
 }
 
 /// Stop a session, wherever it stands.
@@ -164,8 +268,26 @@ async fn cancel(
     caller: Caller,
     At(session): At<SessionId>,
 ) -> Result<Json<CancelResult>, Problem> {
-    let _ = (app, caller, session);
-    Err(super::not_yet())
+    let result = stop(&app, &caller, &session).await?;
+    Ok(Json(CancelResult {
+        result: match result {
+            Cancelled::Now => "cancelled",
+            Cancelled::Requested => "requested",
+            Cancelled::Ended => "ended",
+        }
+        .to_owned(),
+    }))
+}
+
+async fn stop(app: &App, caller: &Caller, session: &SessionId) -> Result<Cancelled, Problem> {
+    super::visible(app, session).await?;
+    Ok(app.engine().cancel(session, &caller.user).await?)
+}
+
+async fn remove(app: &App, caller: &Caller, session: &SessionId) -> Result<(), Problem> {
+    super::visible(app, session).await?;
+    app.store().soft_delete(session, Timestamp::now()).await?;
+    super::note(app, caller, "session.deleted", session.as_str()).await
 }
 
 /// Delete a session that has ended.
@@ -184,8 +306,8 @@ async fn delete(
     caller: Caller,
     At(session): At<SessionId>,
 ) -> Result<StatusCode, Problem> {
-    let _ = (app, caller, session);
-    Err(super::not_yet())
+    remove(&app, &caller, &session).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Take back the deletion of a session.
@@ -202,6 +324,7 @@ async fn restore(
     caller: Caller,
     At(session): At<SessionId>,
 ) -> Result<StatusCode, Problem> {
-    let _ = (app, caller, session);
-    Err(super::not_yet())
+    app.store().restore(&session).await?;
+    super::note(&app, &caller, "session.restored", session.as_str()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

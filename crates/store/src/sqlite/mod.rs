@@ -6,6 +6,7 @@ mod migrate;
 mod notes;
 mod once;
 mod open;
+mod outline;
 mod queue;
 mod read;
 mod retain;
@@ -45,6 +46,7 @@ pub(crate) mod write {
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
     pub(crate) use super::notes::recall;
+    pub(crate) use super::outline::{decided_holds, evidence_about, last_heartbeat, outline, said_before};
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
         find_session, hold, holds, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
