@@ -49,7 +49,7 @@ pub(crate) mod look {
     pub(crate) use super::outline::{decided_holds, evidence_about, last_heartbeat, outline, said_before};
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
-        find_session, hold, holds, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
+        find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
         writers,
     };
     pub(crate) use super::trace::{facts, interactions, steps};

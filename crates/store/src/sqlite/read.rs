@@ -253,6 +253,15 @@ pub(crate) fn tokens(conn: &Connection, hold: &HoldId) -> Result<Vec<TokenRecord
     )
 }
 
+pub(crate) fn last_sequence(conn: &Connection, session: &SessionId) -> Result<Sequence, Error> {
+    let last: i64 = conn
+        .prepare_cached("SELECT last_event FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
+        .query_row([session.as_str()], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| Error::not_found("session", session))?;
+    Ok(Sequence::new(number(last)?))
+}
+
 pub(crate) fn events(
     conn: &Connection,
     session: &SessionId,

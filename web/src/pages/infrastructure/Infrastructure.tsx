@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Infrastructure() {
+  return <Page title="Infrastructure">…</Page>;
+}

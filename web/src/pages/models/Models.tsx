@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Models() {
+  return <Page title="Models">…</Page>;
+}

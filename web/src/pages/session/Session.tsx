@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Session() {
+  return <Page title="Session">…</Page>;
+}

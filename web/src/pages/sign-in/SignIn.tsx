@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function SignIn() {
+  return <Page title="SignIn">…</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Tools() {
+  return <Page title="Tools">…</Page>;
+}
