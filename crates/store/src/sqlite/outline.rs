@@ -43,14 +43,8 @@ pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Erro
         .pop(),
         last_event: Sequence::new(number(last_event)?),
         open_holds: count("SELECT count(*) FROM holds WHERE session = ? AND status = 'pending'")?,
-        writes: count(
-            "SELECT count(*) FROM calls WHERE session = ? AND json_extract(body, '$.plan.kind') = 'write' \
-             AND NOT abandoned",
-        )?,
-        refusals: count(
-            "SELECT count(*) FROM events WHERE session = ? AND json_extract(body, '$.type') = 'decision.made' \
-             AND json_extract(body, '$.data.decision.answer') = 'refused'",
-        )?,
+        writes: count("SELECT writes FROM sessions WHERE key = ?")?,
+        refusals: count("SELECT refusals FROM sessions WHERE key = ?")?,
     })
 }
 
