@@ -166,7 +166,7 @@ export function livesOf(events: readonly RecordEvent[]): Lives {
         const life = begin(event, id);
         life.proposed = true;
         life.tool = text(proposal, 'tool') ?? '';
-        life.arguments = facts(proposal['arguments']);
+        life.arguments = facts(proposal.arguments);
         life.resource = text(life.arguments, 'target_resource_id');
         break;
       }

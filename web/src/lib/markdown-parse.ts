@@ -29,7 +29,7 @@ interface Line {
 
 const DEEPEST = 12;
 /** How far an emphasis reaches: without an end, hostile text would take the square of its length. */
-const FARTHEST = 4096;
+const FARTHEST = 1024;
 
 /** The address of a link, if it may be one. */
 export function safeHref(raw: string): string | undefined {

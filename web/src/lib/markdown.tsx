@@ -95,7 +95,7 @@ function blocks<M extends Mark>(nodes: readonly Block[], marking: Marking<M> | u
       }
       case 'table':
         return (
-          <div key={index} className={classes['table']}>
+          <div key={index} className={classes.table}>
             <table>
               <thead>
                 <tr>
@@ -131,5 +131,5 @@ interface MarkdownProps<M extends Mark> {
 export function Markdown<M extends Mark>({ text, marks, renderMark }: MarkdownProps<M>) {
   const parsed = useMemo(() => parseMarkdown(text), [text]);
   const sorted = useMemo(() => [...(marks ?? [])].sort((a, b) => a.start - b.start), [marks]);
-  return <div className={classes['prose']}>{blocks(parsed, renderMark ? { marks: sorted, render: renderMark } : undefined)}</div>;
+  return <div className={classes.prose}>{blocks(parsed, renderMark ? { marks: sorted, render: renderMark } : undefined)}</div>;
 }

@@ -94,7 +94,7 @@ function lifeOfEntry(entry: Schemas['TimelineEntry'], call: string, metadata: Fa
   } else if (entry.status === 'streaming') {
     life.startedAt = entry.at;
   } else if (entry.status !== 'held') {
-    const seconds = metadata['seconds'];
+    const seconds = metadata.seconds;
     life.startedAt = entry.at;
     life.receipt = {
       id: '', outcome: entry.status === 'completed' ? 'succeeded' : entry.status, summary: entry.content, exitCode: undefined,
@@ -133,7 +133,7 @@ function rowOfEntry(entry: Schemas['TimelineEntry'], joining: Joining): Row {
     }
     case 'final_analysis': {
       const life = joining.given(entry.execution);
-      const replaced = life?.replaced ?? (metadata['replaced'] === true ? { category: 'claim', text: content } : undefined);
+      const replaced = life?.replaced ?? (metadata.replaced === true ? { category: 'claim', text: content } : undefined);
       return { type: 'answer', key, at, text: content, replaced, proposed: replaced ? life?.text : undefined };
     }
     case 'error': {

@@ -76,8 +76,8 @@ describe('a whole session', () => {
 
   it('keeps what the model proposed where code rewrote it, with the refusal', () => {
     const life = callsOf(sectionsOf(whole)).find((one) => one.call === 'call_3_0');
-    expect(life?.arguments['command']).toBe('journalctl -u jellyfin -f');
-    expect(life?.ran?.['command']).toBe('journalctl -n 200 --since "10 min ago" -u jellyfin');
+    expect(life?.arguments.command).toBe('journalctl -u jellyfin -f');
+    expect(life?.ran?.command).toBe('journalctl -n 200 --since "10 min ago" -u jellyfin');
     expect(life?.refusals.map((one) => one.code)).toEqual(['READ_ONLY_VIOLATION']);
     expect(life && standing(life).tone).toBe('read');
   });

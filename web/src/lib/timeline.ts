@@ -58,11 +58,11 @@ export type Action =
 /** An event from the API or the WebSocket; nothing if it is not one of the record. */
 export function recordEvent(value: unknown): RecordEvent | undefined {
   const raw = facts(value);
-  const sequence = raw['sequence'] ?? raw['position'];
+  const sequence = raw.sequence ?? raw.position;
   const type = text(raw, 'type');
   if (typeof sequence !== 'number' || !Number.isInteger(sequence) || sequence < 1 || type === undefined) return undefined;
   return {
-    sequence, type, at: text(raw, 'at') ?? '', stage: text(raw, 'stage'), execution: text(raw, 'execution'), data: facts(raw['data']),
+    sequence, type, at: text(raw, 'at') ?? '', stage: text(raw, 'stage'), execution: text(raw, 'execution'), data: facts(raw.data),
   };
 }
 
@@ -137,13 +137,13 @@ const TEXT_FROM = new Set(['proposal.received', 'answer.given', 'answer.replaced
 
 /** Whether the event means that there is text which only the timeline has. */
 export function impliesText(event: RecordEvent): boolean {
-  return TEXT_FROM.has(event.type) || (event.type === 'decision.made' && event.data['call'] === undefined);
+  return TEXT_FROM.has(event.type) || (event.type === 'decision.made' && event.data.call === undefined);
 }
 
 /** Whether the event changes what the session's detail says. */
 export function impliesDetail(event: RecordEvent): boolean {
   if (/^(session|stage|execution|hold|verification)\./.test(event.type) || event.type === 'answer.given') return true;
-  return event.type === 'receipt.recorded' && text(facts(event.data['receipt']), 'kind') === 'write';
+  return event.type === 'receipt.recorded' && text(facts(event.data.receipt), 'kind') === 'write';
 }
 
 function frameOf(state: TimelineState): Section[] {
