@@ -1,13 +1,22 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 
 import { ApiError } from './api/client';
 import { router } from './router';
 import { theme } from './theme';
+import { ConfirmProvider } from './ui/confirm';
 
-const queries = new QueryClient({
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    // Whoever is not signed in any more is asked to, wherever that shows first.
+    onError: (error, query) => {
+      if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'me') {
+        void queries.invalidateQueries({ queryKey: ['me'] });
+      }
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
@@ -22,7 +31,9 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto">
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
+        <ConfirmProvider>
+          <RouterProvider router={router} />
+        </ConfirmProvider>
       </QueryClientProvider>
     </MantineProvider>
   );
