@@ -20,9 +20,10 @@ export function writeUrl<T extends Record<string, string>>(
   change: Partial<T>,
 ): Record<string, unknown> {
   const next: Record<string, unknown> = { ...search };
-  for (const [key, value] of Object.entries(change)) {
-    if (value === undefined || value === defaults[key]) delete next[key];
-    else next[key] = /^\d{1,9}$/.test(value) && String(Number(value)) === value ? Number(value) : value;
+  for (const [key, value] of Object.entries(change) as [string, string | undefined][]) {
+    const same = value === undefined || value === defaults[key];
+    // A number stays a number, so that the address has no quotes around it.
+    next[key] = same ? undefined : /^\d{1,9}$/.test(value) && String(Number(value)) === value ? Number(value) : value;
   }
   return next;
 }

@@ -48,7 +48,7 @@ export function ResourcePage() {
 
   const { name, kind, state, source, aliases } = resource.data;
   const raw = resource.data.facts as Record<string, unknown>;
-  const stale = typeof raw['stale_since'] === 'string' ? raw['stale_since'] : undefined;
+  const stale = typeof raw.stale_since === 'string' ? raw.stale_since : undefined;
   const known = all.data?.resources ?? [];
   const above = ancestors(known, id);
   const below = children(known, id);

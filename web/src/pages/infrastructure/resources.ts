@@ -122,7 +122,7 @@ export function matches(resource: Resource, filter: Filter): boolean {
   if (filter.source !== '' && resource.source !== filter.source) return false;
   const words = filter.search.toLowerCase().split(/\s+/).filter((word) => word !== '');
   if (words.length === 0) return true;
-  const ip = (resource.facts as Record<string, unknown>)['ip'];
+  const ip = (resource.facts as Record<string, unknown>).ip;
   const text = [
     resource.id,
     resource.name,

@@ -23,21 +23,21 @@ function say(value: unknown): string {
 export function typeWords(schema: unknown, root: Schema = {}): string {
   const known = resolve(schema, root);
   if (!isSchema(known)) return 'anything';
-  const several = [known['anyOf'], known['oneOf']].find((list) => Array.isArray(list)) as unknown[] | undefined;
+  const several = [known.anyOf, known.oneOf].find((list) => Array.isArray(list)) as unknown[] | undefined;
   if (several !== undefined) return [...new Set(several.map((one) => typeWords(one, root)))].join(' or ');
-  if ('const' in known) return say(known['const']);
-  const type = known['type'];
+  if ('const' in known) return say(known.const);
+  const type = known.type;
   if (Array.isArray(type)) return type.map((one) => (one === 'null' ? 'nothing' : say(one))).join(' or ');
   if (type === 'null') return 'nothing';
-  if (type === 'array') return `list of ${typeWords(known['items'], root)}`;
+  if (type === 'array') return `list of ${typeWords(known.items, root)}`;
   if (typeof type === 'string') return type;
-  return Array.isArray(known['enum']) ? 'string' : 'anything';
+  return Array.isArray(known.enum) ? 'string' : 'anything';
 }
 
 function resolve(schema: unknown, root: Schema): unknown {
   let at = schema;
-  for (let hops = 0; hops < 8 && isSchema(at) && typeof at['$ref'] === 'string'; hops += 1) {
-    const path = at['$ref'].replace(/^#\/?/, '').split('/');
+  for (let hops = 0; hops < 8 && isSchema(at) && typeof at.$ref === 'string'; hops += 1) {
+    const path = at.$ref.replace(/^#\/?/, '').split('/');
     let found: unknown = root;
     for (const part of path) found = isSchema(found) ? found[part] : undefined;
     at = found;
@@ -47,7 +47,7 @@ function resolve(schema: unknown, root: Schema): unknown {
 
 function limits(schema: Schema): string[] {
   const found: string[] = [];
-  const list = schema['enum'];
+  const list = schema.enum;
   if (Array.isArray(list)) found.push(`one of ${list.map(say).join(', ')}`);
   const span = (low: unknown, high: unknown, unit: string) => {
     const tail = unit === '' ? '' : ` ${unit}`;
@@ -55,23 +55,23 @@ function limits(schema: Schema): string[] {
     else if (low !== undefined) found.push(`at least ${say(low)}${tail}`);
     else if (high !== undefined) found.push(`at most ${say(high)}${tail}`);
   };
-  span(schema['minimum'], schema['maximum'], '');
-  span(schema['minLength'], schema['maxLength'], 'characters');
-  span(schema['minItems'], schema['maxItems'], 'entries');
-  if (schema['pattern'] !== undefined) found.push(`matches ${say(schema['pattern'])}`);
-  if (schema['default'] !== undefined) found.push(`${say(schema['default'])} if left out`);
+  span(schema.minimum, schema.maximum, '');
+  span(schema.minLength, schema.maxLength, 'characters');
+  span(schema.minItems, schema.maxItems, 'entries');
+  if (schema.pattern !== undefined) found.push(`matches ${say(schema.pattern)}`);
+  if (schema.default !== undefined) found.push(`${say(schema.default)} if left out`);
   return found;
 }
 
 /** The arguments in the order in which the schema has them, the required ones first. */
 export function parameters(schema: unknown): Parameter[] {
-  if (!isSchema(schema) || !isSchema(schema['properties'])) return [];
-  const required = new Set(Array.isArray(schema['required']) ? schema['required'].map(say) : []);
-  const rows = Object.entries(schema['properties']).map(([name, raw]) => {
+  if (!isSchema(schema) || !isSchema(schema.properties)) return [];
+  const required = new Set(Array.isArray(schema.required) ? schema.required.map(say) : []);
+  const rows = Object.entries(schema.properties).map(([name, raw]) => {
     const found = resolve(raw, schema);
     const inner = isSchema(found) ? found : {};
     const own = isSchema(raw) ? raw : {};
-    const description = own['description'] ?? inner['description'];
+    const description = own.description ?? inner.description;
     return {
       name,
       type: typeWords(raw, schema),
