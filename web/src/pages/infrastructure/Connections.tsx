@@ -10,6 +10,7 @@ import type { Schemas } from '../../api/client';
 import { plural } from '../../lib/format';
 import { Failed } from '../../ui/States';
 import { ToneIcon } from '../../ui/Tone';
+import { StateDot } from './StateMark';
 
 /** The connections, asked again every half minute. */
 export function useConnections() {
@@ -24,7 +25,7 @@ export function ConnectionStrip() {
     <ul className="connection-strip" aria-label="Connections">
       {data.connections.map((connection) => (
         <li key={connection.name}>
-          {connection.ok ? <ToneIcon tone="plain" /> : <ToneIcon tone="failed" />}
+          {connection.ok ? <StateDot state="running" /> : <ToneIcon tone="failed" />}
           <Text size="sm" fw={600}>{connection.name}</Text>
           <Text size="sm" c="dimmed">{connection.kind}</Text>
           {connection.ok ? (
@@ -32,7 +33,7 @@ export function ConnectionStrip() {
           ) : (
             <Text size="sm" className="problem" lineClamp={1} title={connection.problem ?? ''}>
               does not work ·{' '}
-              <Anchor size="sm" renderRoot={(props) => <Link to="/tools" hash="connections" {...props} />}>what to do</Anchor>
+              <Anchor size="sm" underline="always" renderRoot={(props) => <Link to="/tools" hash="connections" {...props} />}>what to do</Anchor>
             </Text>
           )}
         </li>

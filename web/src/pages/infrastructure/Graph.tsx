@@ -17,12 +17,16 @@ const SMALLEST = 0.4;
 const LARGEST = 2;
 /** More than this, and the graph opens folded: a wall of boxes answers nothing. */
 const MANY = 150;
-const NAME = 17;
+/** How many pixels of a box a name and a state share, and how wide their characters are. */
+const ROOM = WIDTH - 26 - 8 - 10;
+const NAME_CHARACTER = 7;
+const STATE_CHARACTER = 6;
+const LONGEST_STATE = 12;
 
 const ARROWS: Record<string, Direction> = { ArrowLeft: 'left', ArrowRight: 'right', ArrowUp: 'up', ArrowDown: 'down' };
 
-function short(name: string): string {
-  return name.length <= NAME ? name : `${name.slice(0, NAME - 1)}…`;
+function short(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 function foldable(made: Layout): string[] {
@@ -158,20 +162,20 @@ export function Graph({ topology, kept }: Props) {
     <div className="graph-frame">
       <Group gap="xs" p="xs" wrap="wrap">
         <Tooltip label="Larger (+)">
-          <ActionIcon variant="default" aria-label="Larger" onClick={() => { zoomBy(1.2); }}>
+          <ActionIcon variant="default" size={26} aria-label="Larger" onClick={() => { zoomBy(1.2); }}>
             <Icon name="plus" />
           </ActionIcon>
         </Tooltip>
         <Tooltip label="Smaller (-)">
-          <ActionIcon variant="default" aria-label="Smaller" onClick={() => { zoomBy(1 / 1.2); }}>
+          <ActionIcon variant="default" size={26} aria-label="Smaller" onClick={() => { zoomBy(1 / 1.2); }}>
             <svg width={16} height={16} viewBox="0 0 16 16" aria-hidden><path d="M3 8h10" stroke="currentColor" strokeWidth={1.5} /></svg>
           </ActionIcon>
         </Tooltip>
-        <Button variant="default" size="compact-md" onClick={fit}>Fit</Button>
-        <Button variant="default" size="compact-md" onClick={() => { setFolded(new Set(foldable(whole).filter((id) => (whole.byId.get(id)?.depth ?? 0) > 0))); }}>
+        <Button variant="default" size="compact-sm" onClick={fit}>Fit</Button>
+        <Button variant="default" size="compact-sm" onClick={() => { setFolded(new Set(foldable(whole).filter((id) => (whole.byId.get(id)?.depth ?? 0) > 0))); }}>
           Fold
         </Button>
-        <Button variant="default" size="compact-md" onClick={() => { setFolded(new Set()); }}>Unfold</Button>
+        <Button variant="default" size="compact-sm" onClick={() => { setFolded(new Set()); }}>Unfold</Button>
         <Text size="xs" c="dimmed" visibleFrom="sm">
           Arrows move, Space folds, Enter opens, + and − zoom, Shift+arrows scroll
         </Text>
@@ -253,6 +257,7 @@ function Box({ place, selected, faded, onSelect, onOpen, onFold }: BoxProps) {
   const { node } = place;
   const how = standing(node.state);
   const word = node.state ?? 'unknown';
+  const shown = short(word, LONGEST_STATE);
   return (
     <g
       className={how === 'trouble' ? 'graph-node tone-icon' : 'graph-node'}
@@ -268,8 +273,8 @@ function Box({ place, selected, faded, onSelect, onOpen, onFold }: BoxProps) {
       <title>{`${node.name} · ${kindWords(node.kind)} · ${word}`}</title>
       <rect width={WIDTH} height={HEIGHT} rx={4} />
       <g transform="translate(8 7)"><StateShape state={node.state} /></g>
-      <text x={26} y={17}>{short(node.name)}</text>
-      <text className="graph-state" x={WIDTH - 8} y={17} textAnchor="end">{word.length > 10 ? `${word.slice(0, 9)}…` : word}</text>
+      <text x={26} y={17}>{short(node.name, Math.floor((ROOM - shown.length * STATE_CHARACTER) / NAME_CHARACTER))}</text>
+      <text className="graph-state" x={WIDTH - 8} y={17} textAnchor="end">{shown}</text>
       {place.folded && (
         <g
           className="graph-fold"

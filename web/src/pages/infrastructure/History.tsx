@@ -33,12 +33,12 @@ const COLUMNS: Column<Call>[] = [
     value: ({ tool, action }) => [tool, action].filter(Boolean).join(' '),
     render: ({ tool, action, command }) => (
       <>
-        <Mono>{[tool, action].filter(Boolean).join(' ')}</Mono>
-        {command ? <Text size="xs" c="dimmed" className="mono">{command}</Text> : null}
+        <span className="nowrap"><Mono>{[tool, action].filter(Boolean).join(' ')}</Mono></span>
+        {command ? <Text size="xs" c="dimmed" className="mono" miw={200}>{command}</Text> : null}
       </>
     ),
   },
-  { key: 'summary', title: 'Summary', value: ({ summary }) => summary, render: ({ summary }) => <Text size="sm">{summary}</Text> },
+  { key: 'summary', title: 'Summary', value: ({ summary }) => summary, render: ({ summary }) => <Text size="sm" miw={200}>{summary}</Text> },
   {
     key: 'took',
     title: 'Took',

@@ -168,7 +168,7 @@ function Listed({ kept, all, grouped }: { kept: readonly Resource[]; all: readon
       render: ({ parent }) =>
         parent === null || parent === undefined ? <span className="dim">–</span> : <ResourceLink id={parent} name={names.get(parent) ?? parent} />,
     },
-    { key: 'id', title: 'Id', value: ({ id }) => id, render: ({ id }) => <Mono>{id}</Mono> },
+    { key: 'id', title: 'Id', value: ({ id }) => id, render: ({ id }) => <span className="nowrap"><Mono>{id}</Mono></span> },
     { key: 'source', title: 'Source', value: ({ source }) => source, render: ({ source }) => source },
     {
       key: 'aliases',

@@ -4,8 +4,7 @@
 import 'uplot/dist/uPlot.min.css';
 import './infrastructure.css';
 
-import { Group, Table, Text } from '@mantine/core';
-import { useComputedColorScheme } from '@mantine/core';
+import { Group, Table, Text, useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 
@@ -13,7 +12,10 @@ import type { Schemas } from '../../api/client';
 import { amount, factLabel } from './facts';
 import { summary, thin } from './series';
 
+const HIGH = 132;
 const ROWS = 60;
+/** Steps of an axis of bytes: people count them in powers of two. */
+const POWERS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 function clock(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
@@ -28,7 +30,7 @@ function Canvas({ series, from, to }: { series: Schemas['Series']; from: number;
     const style = getComputedStyle(element);
     const ink = style.getPropertyValue('--mantine-color-text').trim() || style.color;
     const quiet = style.getPropertyValue('--mantine-color-dimmed').trim() || style.color;
-    const grid = style.getPropertyValue('--mantine-color-default-border').trim() || quiet;
+    const grid = style.getPropertyValue('--line').trim() || quiet;
     const font = `11px ${style.fontFamily}`;
     const axis = { stroke: quiet, font, grid: { stroke: grid, width: 1 }, ticks: { show: false } };
     const data: UPlot.AlignedData = [
@@ -38,7 +40,7 @@ function Canvas({ series, from, to }: { series: Schemas['Series']; from: number;
     const plot = new UPlot(
       {
         width: element.clientWidth || 320,
-        height: 140,
+        height: HIGH,
         legend: { show: false },
         cursor: { y: false, points: { size: 6 } },
         scales: {
@@ -49,8 +51,8 @@ function Canvas({ series, from, to }: { series: Schemas['Series']; from: number;
           },
         },
         axes: [
-          { ...axis, space: 70, values: (_, at) => at.map(clock) },
-          { ...axis, size: 64, space: 32, values: (_, at) => at.map((value) => amount(value, series.unit)) },
+          { ...axis, size: 26, space: 70, values: (_, at) => at.map(clock) },
+          { ...axis, size: 64, space: 32, ...(series.unit.startsWith('bytes') && { incrs: POWERS }), values: (_, at) => at.map((value) => amount(value, series.unit)) },
         ],
         series: [{}, { stroke: ink, width: 1.5, spanGaps: false, points: { show: series.points.length < 2 } }],
         hooks: {
@@ -67,7 +69,7 @@ function Canvas({ series, from, to }: { series: Schemas['Series']; from: number;
       element,
     );
     const watch = new ResizeObserver(() => {
-      plot.setSize({ width: element.clientWidth || 320, height: 140 });
+      plot.setSize({ width: element.clientWidth || 320, height: HIGH });
     });
     watch.observe(element);
     return () => {

@@ -27,13 +27,20 @@ export function StateShape({ state }: { state: string | null | undefined }) {
   );
 }
 
+/** The shape alone, next to a word of its own. */
+export function StateDot({ state }: { state: string | null | undefined }) {
+  return (
+    <svg width={12} height={12} viewBox="0 0 12 12" aria-hidden focusable="false">
+      <StateShape state={state} />
+    </svg>
+  );
+}
+
 /** Shape and word. */
 export function StateMark({ state }: { state: string | null | undefined }) {
   return (
     <span className="state-mark">
-      <svg width={12} height={12} viewBox="0 0 12 12" aria-hidden focusable="false">
-        <StateShape state={state} />
-      </svg>
+      <StateDot state={state} />
       <span>{state ?? 'unknown'}</span>
     </span>
   );

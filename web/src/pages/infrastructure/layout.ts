@@ -3,9 +3,9 @@
 
 import type { Schemas } from '../../api/client';
 
-export const COLUMN = 232;
+export const COLUMN = 256;
 export const ROW = 34;
-export const WIDTH = 196;
+export const WIDTH = 216;
 export const HEIGHT = 26;
 const MARGIN = 8;
 const TREE_GAP = 0.4;

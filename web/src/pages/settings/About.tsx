@@ -25,7 +25,7 @@ export function About() {
         <Stack gap="sm">
           <Text size="sm">
             Everything on this page can be done by programs too. The{' '}
-            <Anchor href="/api/v1/openapi.json" target="_blank" rel="noreferrer" size="sm">OpenAPI document</Anchor>{' '}
+            <Anchor href="/api/v1/openapi.json" target="_blank" rel="noreferrer" size="sm" underline="always">OpenAPI document</Anchor>{' '}
             describes it; a token from <Mono>Your tokens</Mono> lets a program in.
           </Text>
           <CodeBlock text={curl(window.location.origin)} label="for example" />

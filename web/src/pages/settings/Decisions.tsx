@@ -38,7 +38,7 @@ const COLUMNS: Column<Decision>[] = [
       return <ToneBadge tone={look.tone}>{look.words}</ToneBadge>;
     },
   },
-  { key: 'tool', title: 'Tool', sortable: false, value: ({ tool }) => tool, render: ({ tool }) => (tool ? <Mono>{tool}</Mono> : <span className="dim">final answer</span>) },
+  { key: 'tool', title: 'Tool', sortable: false, value: ({ tool }) => tool, render: ({ tool }) => <span className="nowrap">{tool ? <Mono>{tool}</Mono> : <span className="dim">final answer</span>}</span> },
   {
     key: 'why',
     title: 'Why',
@@ -50,7 +50,7 @@ const COLUMNS: Column<Decision>[] = [
           {code ? <ErrorCode code={code} /> : null}
           {rule ? <Text size="xs" c="dimmed">rule {rule}</Text> : null}
         </Group>
-        {message ? <Text size="sm">{message}</Text> : null}
+        {message ? <Text size="sm" miw={240}>{message}</Text> : null}
       </>
     ),
   },

@@ -24,7 +24,7 @@ function columns(now: number, revoke: (token: Token) => void, everybody: boolean
   const all: Column<Token>[] = [
     { key: 'name', title: 'For', value: ({ name }) => name, render: ({ name }) => <Text size="sm" fw={600}>{name}</Text> },
     { key: 'user', title: 'Whose', value: ({ user }) => user, render: ({ user }) => user },
-    { key: 'scopes', title: 'May', value: ({ scopes }) => scopes.join(' '), render: ({ scopes }) => <Mono>{scopes.join(', ')}</Mono> },
+    { key: 'scopes', title: 'May', value: ({ scopes }) => scopes.join(' '), render: ({ scopes }) => <span className="nowrap"><Mono>{scopes.join(', ')}</Mono></span> },
     {
       key: 'state',
       title: 'State',

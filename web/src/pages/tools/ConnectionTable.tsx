@@ -1,6 +1,6 @@
 // The connections that tools run over, and what to do about those that do not work.
 
-import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Box, Button, Group, Stack, Text, Title } from '@mantine/core';
 
 import type { Schemas } from '../../api/client';
 import { plural } from '../../lib/format';
@@ -34,7 +34,7 @@ const COLUMNS: Column<Connection>[] = [
         <span className="dim">–</span>
       ) : (
         <>
-          <Text size="sm">{problem ?? 'It does not say why.'}</Text>
+          <Text size="sm" miw={220}>{problem ?? 'It does not say why.'}</Text>
           <Text size="sm" c="dimmed">What to do: {remedy(problem)}</Text>
         </>
       ),
@@ -51,7 +51,7 @@ export function ConnectionTable() {
         <Group gap="sm">
           {data && (
             <Text size="sm" c="dimmed">
-              {broken === 0 ? `${plural(data.connections.length, 'connection')}, all work` : `${broken} of ${plural(data.connections.length, 'connection')} do not work`}
+              {broken === 0 ? `${plural(data.connections.length, 'connection')}, all work` : `${broken} of ${plural(data.connections.length, 'connection')} ${broken === 1 ? 'does' : 'do'} not work`}
               , looked at <Ago at={data.taken_at} />
             </Text>
           )}
@@ -78,7 +78,7 @@ export function ConnectionTable() {
               </Empty>
             }
           />
-          {broken > 0 && <CodeBlock text="interlock doctor" label="looks closer" />}
+          {broken > 0 && <Box maw={360}><CodeBlock text="interlock doctor" label="looks closer" /></Box>}
         </>
       )}
     </Stack>

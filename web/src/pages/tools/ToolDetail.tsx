@@ -1,5 +1,7 @@
 // One tool, read at leisure: what it is for, its actions and what each does, its arguments in words.
 
+import './tools.css';
+
 import { Stack, Table, Text, Title } from '@mantine/core';
 
 import type { Schemas } from '../../api/client';
@@ -39,8 +41,8 @@ export function ToolDetail({ tool }: { tool: Schemas['Tool'] }) {
         {rows.length === 0 ? (
           <Text size="sm" c="dimmed">It takes none.</Text>
         ) : (
-          <Table.ScrollContainer minWidth={380}>
-            <Table verticalSpacing={4} aria-label="Arguments">
+          <div className="scroll-x" role="region" aria-label="Arguments" tabIndex={0}>
+            <Table miw={380} verticalSpacing={4}>
               <Table.Thead>
                 <Table.Tr><Table.Th>Name</Table.Th><Table.Th>Type</Table.Th><Table.Th>What it is</Table.Th></Table.Tr>
               </Table.Thead>
@@ -60,7 +62,7 @@ export function ToolDetail({ tool }: { tool: Schemas['Tool'] }) {
                 ))}
               </Table.Tbody>
             </Table>
-          </Table.ScrollContainer>
+          </div>
         )}
       </section>
       <details>

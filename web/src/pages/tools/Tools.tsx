@@ -28,7 +28,7 @@ const COLUMNS: Column<Tool>[] = [
     value: ({ name }) => name,
     render: ({ name, description }) => (
       <>
-        <Mono>{name}</Mono>
+        <span className="nowrap"><Mono>{name}</Mono></span>
         <Text size="xs" c="dimmed" lineClamp={1} maw={420}>{description}</Text>
       </>
     ),
