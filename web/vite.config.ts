@@ -12,8 +12,8 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      '/api': { target: process.env['INTERLOCK_URL'] ?? 'http://127.0.0.1:7878', ws: true },
-      '/docs': { target: process.env['INTERLOCK_URL'] ?? 'http://127.0.0.1:7878' },
+      '/api': { target: process.env.INTERLOCK_URL ?? 'http://127.0.0.1:7878', ws: true },
+      '/docs': { target: process.env.INTERLOCK_URL ?? 'http://127.0.0.1:7878' },
     },
   },
   test: {

@@ -1,13 +1,25 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 
 import { ApiError } from './api/client';
 import { router } from './router';
 import { theme } from './theme';
+import { ConfirmProvider } from './ui/confirm';
 
-const queries = new QueryClient({
+function askWhoIsThere(error: unknown): void {
+  if (error instanceof ApiError && (error.status === 401 || error.code === 'CSRF_FAILED')) void queries.invalidateQueries({ queryKey: ['me'] });
+}
+
+const queries: QueryClient = new QueryClient({
+  // Whoever is not signed in any more is asked to, wherever that shows first.
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      if (query.queryKey[0] !== 'me') askWhoIsThere(error);
+    },
+  }),
+  mutationCache: new MutationCache({ onError: askWhoIsThere }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
@@ -22,7 +34,9 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto">
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
+        <ConfirmProvider>
+          <RouterProvider router={router} />
+        </ConfirmProvider>
       </QueryClientProvider>
     </MantineProvider>
   );

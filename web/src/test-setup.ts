@@ -24,4 +24,4 @@ class ResizeObserverStub {
     // As above.
   }
 }
-globalThis.ResizeObserver ??= ResizeObserverStub;
+Object.defineProperty(globalThis, 'ResizeObserver', { value: ResizeObserverStub, configurable: true });
