@@ -54,16 +54,16 @@ pub(super) fn rows<T>(
 }
 
 /// The first column, which is JSON.
-fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Error> {
+pub(super) fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Error> {
     json(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)
 }
 
 const SESSION: &str = "SELECT s.id, s.kind, t.title, s.channel, s.owner, s.alert_type, s.chain, t.input, s.level, \
      s.priority, s.idempotency_key, t.options, s.created_at, s.status, s.worker, s.epoch, s.cancel_requested, \
-     s.started_at, s.completed_at, s.last_interaction_at, t.answer, t.error, s.deleted_at \
+     s.started_at, s.completed_at, s.last_interaction_at, t.answer, t.error, s.deleted_at, s.fingerprint \
      FROM sessions s JOIN session_texts t ON t.session = s.key";
 
-fn to_session(row: &Row<'_>) -> Result<Session, Error> {
+pub(super) fn to_session(row: &Row<'_>) -> Result<Session, Error> {
     let word = |at: usize| -> Result<String, Error> { Ok(row.get(at)?) };
     let maybe = |at: usize| -> Result<Option<String>, Error> { Ok(row.get(at)?) };
     let moment = |at: usize| -> Result<Option<Timestamp>, Error> {
@@ -82,7 +82,7 @@ fn to_session(row: &Row<'_>) -> Result<Session, Error> {
             level: text(&word(8)?)?,
             priority: row.get(9)?,
             idempotency_key: maybe(10)?,
-            fingerprint: None,
+            fingerprint: maybe(23)?,
             options: json(&word(11)?)?,
             at: time(row.get(12)?)?,
         },
@@ -367,7 +367,7 @@ pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<Tim
     )
 }
 
-fn to_call(row: &Row<'_>) -> Result<Call, Error> {
+pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Error> {
     let maybe = |at: usize| row.get::<_, Option<String>>(at);
     Ok(Call {
         started: body(row)?,
