@@ -22,6 +22,7 @@ mod feed;
 mod lists;
 mod notes;
 mod options;
+mod outline;
 mod people;
 mod prepare;
 mod queue;
@@ -39,6 +40,7 @@ pub use lists::{
 };
 pub use notes::Note;
 pub use options::{Open, Options, Place};
+pub use outline::Outline;
 pub use people::{ApiToken, Link, Login, SavedView, User, UserChange};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{

@@ -9,6 +9,7 @@ mod migrate;
 mod notes;
 mod once;
 mod open;
+mod outline;
 mod people;
 mod queue;
 mod read;
@@ -60,11 +61,12 @@ pub(crate) mod look {
         calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,
     };
     pub(crate) use super::notes::recall;
+    pub(crate) use super::outline::{decided_holds, evidence_about, last_heartbeat, outline, said_before};
     pub(crate) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
-        find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
-        writers,
+        find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot,
+        timeline, tokens, writers,
     };
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};

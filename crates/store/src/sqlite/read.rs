@@ -352,19 +352,21 @@ pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<Tim
         "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline \
          WHERE session = ? ORDER BY key",
         [key_of(conn, session)?],
-        |row| {
-            Ok(TimelineEntry {
-                metadata: body(row)?,
-                execution: text(&row.get::<_, String>(1)?)?,
-                number: row.get(2)?,
-                kind: row.get(3)?,
-                status: row.get(4)?,
-                content: row.get(5)?,
-                at: time(row.get(6)?)?,
-                updated_at: time(row.get(7)?)?,
-            })
-        },
+        to_timeline,
     )
+}
+
+pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Error> {
+    Ok(TimelineEntry {
+        metadata: body(row)?,
+        execution: text(&row.get::<_, String>(1)?)?,
+        number: row.get(2)?,
+        kind: row.get(3)?,
+        status: row.get(4)?,
+        content: row.get(5)?,
+        at: time(row.get(6)?)?,
+        updated_at: time(row.get(7)?)?,
+    })
 }
 
 pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Error> {
