@@ -120,7 +120,7 @@ CREATE INDEX sessions_by_took ON sessions
     WHERE worker IS NULL AND deleted_at IS NULL;
 -- What a filter can choose from: each value is found by a step from the one before it.
 CREATE INDEX sessions_alert_types ON sessions (alert_type) WHERE alert_type IS NOT NULL AND deleted_at IS NULL;
-CREATE INDEX sessions_chains ON sessions (chain) WHERE chain IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX sessions_chains ON sessions (chain) WHERE deleted_at IS NULL;
 CREATE INDEX sessions_owners ON sessions (owner) WHERE owner IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX holds_open ON holds (session) WHERE status = 'pending';
 

@@ -160,8 +160,7 @@ fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i
     let (hits, wanted) = if long {
         // One quoted text: nothing in it is grammar.
         let quoted = format!("\"{}\"", search.replace('\0', "").replace('"', "\"\""));
-        let sql =
-            "SELECT rowid AS hit FROM session_words WHERE session_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+        let sql = "SELECT rowid AS hit FROM session_words WHERE session_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
         (sql.to_owned(), quoted)
     } else {
         let begins = "title_key >= lower(?1) AND title_key < lower(?1) || char(1114111)";
@@ -222,10 +221,10 @@ pub(crate) fn filter_options(conn: &Connection) -> Result<FilterOptions, Error> 
 
 /// The values of a column, each found by one step from the one before it.
 fn values(conn: &Connection, column: &str, index: &str) -> Result<Vec<String>, Error> {
-    let from = format!("FROM sessions INDEXED BY {index} WHERE {column} IS NOT NULL AND deleted_at IS NULL");
+    let from = format!("FROM sessions INDEXED BY {index} WHERE deleted_at IS NULL AND {column}");
     let sql = format!(
-        "WITH RECURSIVE known (value) AS (SELECT min({column}) {from} UNION ALL \
-         SELECT (SELECT min({column}) {from} AND {column} > value) FROM known WHERE value IS NOT NULL) \
+        "WITH RECURSIVE known (value) AS (SELECT min({column}) {from} >= '' UNION ALL \
+         SELECT (SELECT min({column}) {from} > value) FROM known WHERE value IS NOT NULL) \
          SELECT value FROM known WHERE value IS NOT NULL"
     );
     rows(conn, &sql, [], |row| Ok(row.get(0)?))

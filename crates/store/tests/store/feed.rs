@@ -15,38 +15,70 @@ fn hash() -> String {
 
 /// One of every kind, with whatever needs care in text.
 fn kinds() -> Vec<EventBody> {
-    let receipt = serde_json::to_value(match finished(&call(1, 1, interlock_protocol::ToolKind::Read, 5)) {
-        Record::Finished { receipt, .. } => receipt,
-        other => panic!("{other:?}"),
-    })
+    let receipt = serde_json::to_value(
+        match finished(&call(1, 1, interlock_protocol::ToolKind::Read, 5)) {
+            Record::Finished { receipt, .. } => receipt,
+            other => panic!("{other:?}"),
+        },
+    )
     .unwrap();
     let expectation = serde_json::to_value(interlock_protocol::Expectation::FreeForm).unwrap();
     let refused = json!({ "answer": "refused", "code": "NOT_FOUND", "rule": "resolution", "message": "\"no\" \\ é\n",
         "auto_recoverable": true, "details": { "z": 1.5, "a": [null, u64::MAX] } });
     let bodies: Vec<(&str, Value)> = vec![
-        ("session.created", json!({ "kind": "chat", "title": "a \"b\" {c}", "by": "Zoë" })),
+        (
+            "session.created",
+            json!({ "kind": "chat", "title": "a \"b\" {c}", "by": "Zoë" }),
+        ),
         ("session.status", json!({ "status": "held" })),
         ("session.completed", json!({ "status": "completed" })),
         ("stage.started", json!({ "name": "look" })),
         ("stage.completed", json!({ "status": "failed" })),
         ("execution.started", json!({ "agent": "operator" })),
         ("execution.completed", json!({ "status": "timed_out" })),
-        ("proposal.received", json!({ "proposal": { "type": "tool_call", "id": "call_1", "tool": "infra_read",
-            "arguments": { "z": 1, "a": { "y": 0.1, "x": "\u{2028}" } } } })),
+        (
+            "proposal.received",
+            json!({ "proposal": { "type": "tool_call", "id": "call_1", "tool": "infra_read",
+            "arguments": { "z": 1, "a": { "y": 0.1, "x": "\u{2028}" } } } }),
+        ),
         ("decision.made", json!({ "call": "call_1", "decision": refused })),
-        ("hold.opened", json!({ "hold": "hold_1", "call": "call_1", "tool": "t", "resource": "lxc:delly:1",
-            "plan_hash": hash(), "expires_at": "2027-01-15T08:00:00.1Z" })),
-        ("hold.approved", json!({ "hold": "hold_1", "by": "ada", "plan_hash": hash() })),
-        ("hold.denied", json!({ "hold": "hold_1", "by": "ada", "reason": "no" })),
-        ("hold.edited", json!({ "hold": "h", "by": "ada", "old_plan_hash": hash(), "new_plan_hash": hash() })),
+        (
+            "hold.opened",
+            json!({ "hold": "hold_1", "call": "call_1", "tool": "t", "resource": "lxc:delly:1",
+            "plan_hash": hash(), "expires_at": "2027-01-15T08:00:00.1Z" }),
+        ),
+        (
+            "hold.approved",
+            json!({ "hold": "hold_1", "by": "ada", "plan_hash": hash() }),
+        ),
+        (
+            "hold.denied",
+            json!({ "hold": "hold_1", "by": "ada", "reason": "no" }),
+        ),
+        (
+            "hold.edited",
+            json!({ "hold": "h", "by": "ada", "old_plan_hash": hash(), "new_plan_hash": hash() }),
+        ),
         ("hold.expired", json!({ "hold": "hold_1" })),
-        ("call.started", json!({ "call": "c", "permit": "p", "tool": "t", "kind": "write", "plan_hash": hash() })),
+        (
+            "call.started",
+            json!({ "call": "c", "permit": "p", "tool": "t", "kind": "write", "plan_hash": hash() }),
+        ),
         ("receipt.recorded", json!({ "receipt": receipt })),
-        ("evidence.recorded", json!({ "evidence": "e", "call": "c", "taken_at": "2027-01-15T08:00:00Z",
-            "hash": hash() })),
-        ("verification.required", json!({ "resource": "lxc:delly:1", "permit": "p", "expectation": expectation,
-            "deadline": "2027-01-15T08:00:00Z" })),
-        ("verification.completed", json!({ "resource": "lxc:delly:1", "outcome": "verified" })),
+        (
+            "evidence.recorded",
+            json!({ "evidence": "e", "call": "c", "taken_at": "2027-01-15T08:00:00Z",
+            "hash": hash() }),
+        ),
+        (
+            "verification.required",
+            json!({ "resource": "lxc:delly:1", "permit": "p", "expectation": expectation,
+            "deadline": "2027-01-15T08:00:00Z" }),
+        ),
+        (
+            "verification.completed",
+            json!({ "resource": "lxc:delly:1", "outcome": "verified" }),
+        ),
         ("answer.given", json!({ "text": "}{\"type\":\"x\"" })),
         ("answer.replaced", json!({ "category": "restart", "text": "" })),
         ("context.reset", json!({ "kept": 3 })),
@@ -74,7 +106,11 @@ async fn the_text_of_every_kind_is_what_the_event_is_written_as() {
     for (number, body) in kinds().into_iter().enumerate() {
         let stage = (number % 2 == 0).then(|| "stg_\"\\1".parse().unwrap());
         let execution = (number % 3 == 0).then(|| execution_id(1));
-        let record = Record::Event { stage, execution, body };
+        let record = Record::Event {
+            stage,
+            execution,
+            body,
+        };
         told.extend(store.append(batch(&claim, vec![record])).await.unwrap().events);
     }
     let mut names: Vec<&str> = told.iter().map(|event| event.body.name()).collect();
@@ -86,9 +122,15 @@ async fn the_text_of_every_kind_is_what_the_event_is_written_as() {
     for (placed, event) in placed.iter().zip(&told) {
         assert_eq!(placed.json, serde_json::to_string(event).unwrap());
         assert_eq!(placed.kind, event.body.name());
-        assert_eq!((&placed.session, placed.sequence), (&event.session, event.sequence));
+        assert_eq!(
+            (&placed.session, placed.sequence),
+            (&event.session, event.sequence)
+        );
     }
-    let of_session = store.session_events(&session_id(1), Sequence::new(1), 5).await.unwrap();
+    let of_session = store
+        .session_events(&session_id(1), Sequence::new(1), 5)
+        .await
+        .unwrap();
     assert_eq!(of_session, placed[1..6]);
 }
 
@@ -97,18 +139,42 @@ async fn kinds_choose_and_places_go_on() {
     let store = memory();
     let claim = claimed(&store, 1).await;
     for body in kinds() {
-        let record = Record::Event { stage: None, execution: None, body };
+        let record = Record::Event {
+            stage: None,
+            execution: None,
+            body,
+        };
         store.append(batch(&claim, vec![record])).await.unwrap();
     }
     let all = whole(&store).await;
     let of_lists = [
-        "session.created", "session.status", "session.completed", "hold.opened", "hold.approved", "hold.denied",
-        "hold.edited", "hold.expired",
+        "session.created",
+        "session.status",
+        "session.completed",
+        "hold.opened",
+        "hold.approved",
+        "hold.denied",
+        "hold.edited",
+        "hold.expired",
     ];
-    let choices: [&[&str]; 5] = [&of_lists, &["hold.opened"], &["decision.made"], &["hold.opened", "answer.given"], &["x"]];
+    let choices: [&[&str]; 5] = [
+        &of_lists,
+        &["hold.opened"],
+        &["decision.made"],
+        &["hold.opened", "answer.given"],
+        &["x"],
+    ];
     for kinds in choices {
-        let expected: Vec<Placed> = all.iter().filter(|event| kinds.contains(&event.kind.as_str())).cloned().collect();
-        assert_eq!(store.all_events(0, kinds, 100).await.unwrap(), expected, "{kinds:?}");
+        let expected: Vec<Placed> = all
+            .iter()
+            .filter(|event| kinds.contains(&event.kind.as_str()))
+            .cloned()
+            .collect();
+        assert_eq!(
+            store.all_events(0, kinds, 100).await.unwrap(),
+            expected,
+            "{kinds:?}"
+        );
         let mut paged = Vec::new();
         let mut after = 0;
         loop {
@@ -126,7 +192,9 @@ async fn drain(feed: &mut Feed, events: usize) -> Vec<Placed> {
     let mut all = Vec::new();
     while all.len() < events {
         let next = tokio::time::timeout(Duration::from_secs(10), feed.next(3)).await;
-        let next = next.unwrap_or_else(|_| panic!("{} of {events} came", all.len())).unwrap();
+        let next = next
+            .unwrap_or_else(|_| panic!("{} of {events} came", all.len()))
+            .unwrap();
         assert!(!next.is_empty() && next.len() <= 3);
         all.extend(next);
     }
@@ -151,7 +219,14 @@ async fn a_feed_begins_now_and_wakes_for_whatever_is_told() {
     let kinds: Vec<&str> = came.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(
         kinds,
-        ["session.created", "session.status", "answer.given", "session.status", "session.completed", "session.created"]
+        [
+            "session.created",
+            "session.status",
+            "answer.given",
+            "session.status",
+            "session.completed",
+            "session.created"
+        ]
     );
     assert_eq!(feed.position(), store.last_position().await.unwrap());
 }
@@ -189,9 +264,15 @@ async fn what_another_process_keeps_comes_too() {
 async fn a_place_is_never_given_twice() {
     let store = memory();
     let claim = claimed(&store, 1).await;
-    store.append(batch(&claim, vec![event("x"), status(Status::Completed)])).await.unwrap();
+    store
+        .append(batch(&claim, vec![event("x"), status(Status::Completed)]))
+        .await
+        .unwrap();
     let last = store.last_position().await.unwrap();
-    let at_once = Retention { sessions_days: Some(0), purge_days: Some(0) };
+    let at_once = Retention {
+        sessions_days: Some(0),
+        purge_days: Some(0),
+    };
     let day = 24 * 60 * 60;
     store.retain(&at_once, at(40 * day)).await.unwrap();
     assert_eq!(store.retain(&at_once, at(80 * day)).await.unwrap().purged, 1);

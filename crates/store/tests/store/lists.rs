@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use interlock_protocol::{
-    CallId, Decision, EventBody, ErrorCode, Proposal, RefusalRecord, SessionId, SessionKind, Status, ToolCall,
-    ToolKind, ToolName,
+    CallId, Decision, ErrorCode, EventBody, Proposal, RefusalRecord, SessionId, SessionKind, Status,
+    ToolCall, ToolKind, ToolName,
 };
 use interlock_store::{
     DecisionFilter, ListedSession, NewSession, Record, SessionPage, SessionQuery, SortBy, Store, Submitted,
@@ -24,7 +24,10 @@ const SORTS: [SortBy; 5] = [
 ];
 
 fn all() -> SessionQuery {
-    SessionQuery { limit: 100, ..SessionQuery::default() }
+    SessionQuery {
+        limit: 100,
+        ..SessionQuery::default()
+    }
 }
 
 async fn page(store: &Store, query: SessionQuery) -> SessionPage {
@@ -32,7 +35,10 @@ async fn page(store: &Store, query: SessionQuery) -> SessionPage {
 }
 
 fn ids(page: &SessionPage) -> Vec<SessionId> {
-    page.sessions.iter().map(|listed| listed.session.submitted.id.clone()).collect()
+    page.sessions
+        .iter()
+        .map(|listed| listed.session.submitted.id.clone())
+        .collect()
 }
 
 async fn submit(store: &Store, session: NewSession) {
@@ -40,7 +46,11 @@ async fn submit(store: &Store, session: NewSession) {
 }
 
 fn event_of(body: EventBody) -> Record {
-    Record::Event { stage: None, execution: None, body }
+    Record::Event {
+        stage: None,
+        execution: None,
+        body,
+    }
 }
 
 fn call_id(number: u64) -> CallId {
@@ -58,7 +68,10 @@ fn proposed(number: u64, tool: &str) -> Record {
 }
 
 fn decided(number: u64, decision: Decision) -> Record {
-    event_of(EventBody::DecisionMade { call: Some(call_id(number)), decision })
+    event_of(EventBody::DecisionMade {
+        call: Some(call_id(number)),
+        decision,
+    })
 }
 
 fn refused(number: u64, code: ErrorCode) -> Record {
@@ -79,7 +92,11 @@ fn allowed(number: u64) -> Record {
     let plan = plan(1, ToolKind::Read, None);
     decided(
         number,
-        Decision::Allowed { permit: permit_id(number), kind: ToolKind::Read, plan_hash: plan.hash() },
+        Decision::Allowed {
+            permit: permit_id(number),
+            kind: ToolKind::Read,
+            plan_hash: plan.hash(),
+        },
     )
 }
 
@@ -89,18 +106,29 @@ async fn five() -> Store {
     for number in 1..=5_u64 {
         let mut session = new_session(number);
         let alert = number % 2 == 0;
-        session.kind = if alert { SessionKind::Chain } else { SessionKind::Chat };
+        session.kind = if alert {
+            SessionKind::Chain
+        } else {
+            SessionKind::Chat
+        };
         session.alert_type = alert.then(|| format!("alert-{number}"));
         session.chain = if number < 3 { "default" } else { "deep" }.to_owned();
         session.owner = (!alert).then(|| ["ada", "eve"][usize::from(number == 5)].parse().unwrap());
-        session.title = format!("{} Node {number} is full", ["b", "A", "c", "E", "d"][usize::try_from(number).unwrap() - 1]);
+        session.title = format!(
+            "{} Node {number} is full",
+            ["b", "A", "c", "E", "d"][usize::try_from(number).unwrap() - 1]
+        );
         session.input = format!("needle-{number} in \"quotes\" 100%");
         session.at = at(i64::try_from(number).unwrap() * 10);
         submit(&store, session).await;
     }
     // The second is done, the third is in hand.
     let done = store.claim(&session_id(2), &worker(1), at(60)).await.unwrap();
-    let answer = Record::Status { status: Status::Completed, answer: Some("Ein Kühlschrank".to_owned()), error: None };
+    let answer = Record::Status {
+        status: Status::Completed,
+        answer: Some("Ein Kühlschrank".to_owned()),
+        error: None,
+    };
     let mut last = batch(&done, vec![answer]);
     last.at = at(65);
     store.append(last).await.unwrap();
@@ -111,18 +139,77 @@ async fn five() -> Store {
 #[tokio::test]
 async fn filters_find_what_they_name() {
     let store = five().await;
-    let text = |text: &str| SessionQuery { search: Some(text.to_owned()), ..all() };
+    let text = |text: &str| SessionQuery {
+        search: Some(text.to_owned()),
+        ..all()
+    };
     let cases = [
         (all(), vec![5, 4, 3, 2, 1]),
-        (SessionQuery { statuses: vec![Status::Pending], ..all() }, vec![5, 4, 1]),
-        (SessionQuery { statuses: vec![Status::InProgress, Status::Completed], ..all() }, vec![3, 2]),
-        (SessionQuery { statuses: vec![Status::Failed], ..all() }, vec![]),
-        (SessionQuery { kind: Some(SessionKind::Chain), ..all() }, vec![4, 2]),
-        (SessionQuery { alert_type: Some("alert-4".to_owned()), ..all() }, vec![4]),
-        (SessionQuery { chain: Some("deep".to_owned()), ..all() }, vec![5, 4, 3]),
-        (SessionQuery { owner: Some("ada".parse().unwrap()), ..all() }, vec![3, 1]),
-        (SessionQuery { from: Some(at(20)), to: Some(at(40)), ..all() }, vec![3, 2]),
-        (SessionQuery { from: Some(jiff::Timestamp::MIN), to: Some(jiff::Timestamp::MAX), ..all() }, vec![5, 4, 3, 2, 1]),
+        (
+            SessionQuery {
+                statuses: vec![Status::Pending],
+                ..all()
+            },
+            vec![5, 4, 1],
+        ),
+        (
+            SessionQuery {
+                statuses: vec![Status::InProgress, Status::Completed],
+                ..all()
+            },
+            vec![3, 2],
+        ),
+        (
+            SessionQuery {
+                statuses: vec![Status::Failed],
+                ..all()
+            },
+            vec![],
+        ),
+        (
+            SessionQuery {
+                kind: Some(SessionKind::Chain),
+                ..all()
+            },
+            vec![4, 2],
+        ),
+        (
+            SessionQuery {
+                alert_type: Some("alert-4".to_owned()),
+                ..all()
+            },
+            vec![4],
+        ),
+        (
+            SessionQuery {
+                chain: Some("deep".to_owned()),
+                ..all()
+            },
+            vec![5, 4, 3],
+        ),
+        (
+            SessionQuery {
+                owner: Some("ada".parse().unwrap()),
+                ..all()
+            },
+            vec![3, 1],
+        ),
+        (
+            SessionQuery {
+                from: Some(at(20)),
+                to: Some(at(40)),
+                ..all()
+            },
+            vec![3, 2],
+        ),
+        (
+            SessionQuery {
+                from: Some(jiff::Timestamp::MIN),
+                to: Some(jiff::Timestamp::MAX),
+                ..all()
+            },
+            vec![5, 4, 3, 2, 1],
+        ),
         (text("needle-3"), vec![3]),
         (text("NEEDLE"), vec![5, 4, 3, 2, 1]),
         (text("n \"quotes\" 100%"), vec![5, 4, 3, 2, 1]),
@@ -137,13 +224,31 @@ async fn filters_find_what_they_name() {
         (text("3"), vec![]),
         (text("c"), vec![3]),
         (text("%"), vec![]),
-        (SessionQuery { chain: Some("deep".to_owned()), ..text("needle") }, vec![5, 4, 3]),
-        (SessionQuery { chain: Some("default".to_owned()), statuses: vec![Status::Pending], kind: Some(SessionKind::Chat), ..all() }, vec![1]),
+        (
+            SessionQuery {
+                chain: Some("deep".to_owned()),
+                ..text("needle")
+            },
+            vec![5, 4, 3],
+        ),
+        (
+            SessionQuery {
+                chain: Some("default".to_owned()),
+                statuses: vec![Status::Pending],
+                kind: Some(SessionKind::Chat),
+                ..all()
+            },
+            vec![1],
+        ),
     ];
     for (query, expected) in cases {
         let found = page(&store, query.clone()).await;
         let expected: Vec<SessionId> = expected.into_iter().map(session_id).collect();
-        assert_eq!((ids(&found), found.total), (expected.clone(), expected.len() as u64), "{query:?}");
+        assert_eq!(
+            (ids(&found), found.total),
+            (expected.clone(), expected.len() as u64),
+            "{query:?}"
+        );
     }
 }
 
@@ -161,9 +266,26 @@ async fn each_order_is_what_it_says() {
     for (sort, up) in cases {
         let mut expected: Vec<SessionId> = up.into_iter().map(session_id).collect();
         for ascending in [true, false] {
-            let found = page(&store, SessionQuery { sort, ascending, ..all() }).await;
+            let found = page(
+                &store,
+                SessionQuery {
+                    sort,
+                    ascending,
+                    ..all()
+                },
+            )
+            .await;
             assert_eq!(ids(&found), expected, "{sort:?} {ascending}");
-            let found = page(&store, SessionQuery { sort, ascending, search: Some("needle".to_owned()), ..all() }).await;
+            let found = page(
+                &store,
+                SessionQuery {
+                    sort,
+                    ascending,
+                    search: Some("needle".to_owned()),
+                    ..all()
+                },
+            )
+            .await;
             assert_eq!(ids(&found), expected, "{sort:?} {ascending}, found");
             expected.reverse();
         }
@@ -181,20 +303,25 @@ async fn a_row_has_its_counts_and_the_beginning_of_its_texts() {
     let (first, second) = (call(1, 1, ToolKind::Write, 1), call(1, 2, ToolKind::Write, 2));
     let read = call(1, 3, ToolKind::Read, 1);
     store
-        .append(batch(&claim, vec![
-            Record::Started(first.clone()),
-            Record::Started(second.clone()),
-            Record::Started(read.clone()),
-            finished(&first),
-            finished(&read),
-            Record::Abandoned { permit: second.permit.clone() },
-            refused(1, ErrorCode::NotFound),
-            refused(2, ErrorCode::FsmBlocked),
-            allowed(3),
-            Record::Hold(hold(1, 1)),
-            Record::Hold(hold(1, 2)),
-            Record::Hold(approved(hold(1, 2), "ada")),
-        ]))
+        .append(batch(
+            &claim,
+            vec![
+                Record::Started(first.clone()),
+                Record::Started(second.clone()),
+                Record::Started(read.clone()),
+                finished(&first),
+                finished(&read),
+                Record::Abandoned {
+                    permit: second.permit.clone(),
+                },
+                refused(1, ErrorCode::NotFound),
+                refused(2, ErrorCode::FsmBlocked),
+                allowed(3),
+                Record::Hold(hold(1, 1)),
+                Record::Hold(hold(1, 2)),
+                Record::Hold(approved(hold(1, 2), "ada")),
+            ],
+        ))
         .await
         .unwrap();
     let listed: ListedSession = page(&store, all()).await.sessions.remove(0);
@@ -206,7 +333,10 @@ async fn a_row_has_its_counts_and_the_beginning_of_its_texts() {
     assert_eq!(listed.session, kept);
 
     let counts = store.counts().await.unwrap();
-    assert_eq!((counts.by_status, counts.open_holds), (vec![(Status::InProgress, 1)], 1));
+    assert_eq!(
+        (counts.by_status, counts.open_holds),
+        (vec![(Status::InProgress, 1)], 1)
+    );
 }
 
 #[tokio::test]
@@ -215,9 +345,17 @@ async fn what_is_deleted_is_in_no_list_and_comes_back() {
     store.soft_delete(&session_id(2), at(100)).await.unwrap();
     let hidden = page(&store, all()).await;
     assert_eq!((ids(&hidden).contains(&session_id(2)), hidden.total), (false, 4));
-    let found = SessionQuery { search: Some("kühlschrank".to_owned()), ..all() };
+    let found = SessionQuery {
+        search: Some("kühlschrank".to_owned()),
+        ..all()
+    };
     assert_eq!(page(&store, found.clone()).await.total, 0);
-    let completed = |counts: &interlock_store::Counts| counts.by_status.iter().any(|(status, _)| *status == Status::Completed);
+    let completed = |counts: &interlock_store::Counts| {
+        counts
+            .by_status
+            .iter()
+            .any(|(status, _)| *status == Status::Completed)
+    };
     assert!(!completed(&store.counts().await.unwrap()));
     store.restore(&session_id(2)).await.unwrap();
     assert_eq!(page(&store, all()).await.total, 5);
@@ -237,14 +375,24 @@ async fn filters_can_be_chosen_from_what_is_there() {
 #[tokio::test]
 async fn a_repeated_alert_joins_the_open_session() {
     let store = memory();
-    let alert = |number| NewSession { fingerprint: Some("disk/delly".to_owned()), ..new_session(number) };
+    let alert = |number| NewSession {
+        fingerprint: Some("disk/delly".to_owned()),
+        ..new_session(number)
+    };
     submit(&store, alert(1)).await;
     let joined = Ok(Submitted::Duplicate(session_id(1)));
     assert_eq!(store.submit(alert(2), &ROOM).await, joined);
-    assert_eq!(store.open_with_fingerprint("disk/delly").await, Ok(Some(session_id(1))));
+    assert_eq!(
+        store.open_with_fingerprint("disk/delly").await,
+        Ok(Some(session_id(1)))
+    );
     assert_eq!(store.open_with_fingerprint("disk").await, Ok(None));
     let claim = store.claim(&session_id(1), &worker(1), at(1)).await.unwrap();
-    assert_eq!(store.submit(alert(2), &ROOM).await, joined, "while it is worked on");
+    assert_eq!(
+        store.submit(alert(2), &ROOM).await,
+        joined,
+        "while it is worked on"
+    );
     store.release(&claim, Status::Failed, at(2)).await.unwrap();
     assert_eq!(store.open_with_fingerprint("disk/delly").await, Ok(None));
     submit(&store, alert(2)).await;
@@ -255,19 +403,57 @@ async fn decisions_are_found_by_session_answer_and_code() {
     let store = memory();
     let (one, two) = (claimed(&store, 1).await, claimed(&store, 2).await);
     // The proposal is in the same batch, in another, or nowhere.
-    store.append(batch(&one, vec![proposed(1, "infra_read"), allowed(1), proposed(2, "infra_control")])).await.unwrap();
-    store.append(batch(&one, vec![refused(2, ErrorCode::NotFound)])).await.unwrap();
-    let held = Decision::Held { hold: hold_id(7), plan_hash: hold(1, 7).plan_hash };
-    store.append(batch(&two, vec![decided(3, held), refused(4, ErrorCode::FsmBlocked)])).await.unwrap();
     store
-        .append(batch(&two, vec![event_of(EventBody::DecisionMade { call: None, decision: Decision::AnswerAllowed })]))
+        .append(batch(
+            &one,
+            vec![
+                proposed(1, "infra_read"),
+                allowed(1),
+                proposed(2, "infra_control"),
+            ],
+        ))
         .await
         .unwrap();
-    let filter = DecisionFilter { limit: 10, ..DecisionFilter::default() };
+    store
+        .append(batch(&one, vec![refused(2, ErrorCode::NotFound)]))
+        .await
+        .unwrap();
+    let held = Decision::Held {
+        hold: hold_id(7),
+        plan_hash: hold(1, 7).plan_hash,
+    };
+    store
+        .append(batch(
+            &two,
+            vec![decided(3, held), refused(4, ErrorCode::FsmBlocked)],
+        ))
+        .await
+        .unwrap();
+    store
+        .append(batch(
+            &two,
+            vec![event_of(EventBody::DecisionMade {
+                call: None,
+                decision: Decision::AnswerAllowed,
+            })],
+        ))
+        .await
+        .unwrap();
+    let filter = DecisionFilter {
+        limit: 10,
+        ..DecisionFilter::default()
+    };
     let found = store.decisions(&filter).await.unwrap();
     let short: Vec<_> = found
         .iter()
-        .map(|row| (row.call.clone(), row.tool.as_ref().map(ToolName::as_str), row.answer.as_str(), row.code))
+        .map(|row| {
+            (
+                row.call.clone(),
+                row.tool.as_ref().map(ToolName::as_str),
+                row.answer.as_str(),
+                row.code,
+            )
+        })
         .collect();
     assert_eq!(
         short,
@@ -275,23 +461,73 @@ async fn decisions_are_found_by_session_answer_and_code() {
             (None, None, "answer_allowed", None),
             (Some(call_id(4)), None, "refused", Some(ErrorCode::FsmBlocked)),
             (Some(call_id(3)), None, "held", None),
-            (Some(call_id(2)), Some("infra_control"), "refused", Some(ErrorCode::NotFound)),
+            (
+                Some(call_id(2)),
+                Some("infra_control"),
+                "refused",
+                Some(ErrorCode::NotFound)
+            ),
             (Some(call_id(1)), Some("infra_read"), "allowed", None),
         ]
     );
     assert_eq!(found[2].hold, Some(hold_id(7)));
-    assert_eq!(found[1].rule.as_ref().map(|rule| rule.as_str()), Some("resolution"));
+    assert_eq!(
+        found[1].rule.as_ref().map(|rule| rule.as_str()),
+        Some("resolution")
+    );
     assert_eq!(found[1].message.as_deref(), Some("look first"));
     let cases = [
-        (DecisionFilter { session: Some(session_id(1)), ..filter.clone() }, vec![3, 4]),
-        (DecisionFilter { answer: Some("refused".to_owned()), ..filter.clone() }, vec![1, 3]),
-        (DecisionFilter { code: Some("NOT_FOUND".to_owned()), ..filter.clone() }, vec![3]),
-        (DecisionFilter { session: Some(session_id(2)), answer: Some("refused".to_owned()), ..filter.clone() }, vec![1]),
-        (DecisionFilter { code: Some("NOT_FOUND".to_owned()), answer: Some("held".to_owned()), ..filter.clone() }, vec![]),
-        (DecisionFilter { before: Some(found[1].position), limit: 2, ..filter.clone() }, vec![2, 3]),
+        (
+            DecisionFilter {
+                session: Some(session_id(1)),
+                ..filter.clone()
+            },
+            vec![3, 4],
+        ),
+        (
+            DecisionFilter {
+                answer: Some("refused".to_owned()),
+                ..filter.clone()
+            },
+            vec![1, 3],
+        ),
+        (
+            DecisionFilter {
+                code: Some("NOT_FOUND".to_owned()),
+                ..filter.clone()
+            },
+            vec![3],
+        ),
+        (
+            DecisionFilter {
+                session: Some(session_id(2)),
+                answer: Some("refused".to_owned()),
+                ..filter.clone()
+            },
+            vec![1],
+        ),
+        (
+            DecisionFilter {
+                code: Some("NOT_FOUND".to_owned()),
+                answer: Some("held".to_owned()),
+                ..filter.clone()
+            },
+            vec![],
+        ),
+        (
+            DecisionFilter {
+                before: Some(found[1].position),
+                limit: 2,
+                ..filter.clone()
+            },
+            vec![2, 3],
+        ),
     ];
     for (filter, expected) in cases {
-        let expected: Vec<_> = expected.into_iter().map(|place: usize| found[place].clone()).collect();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|place: usize| found[place].clone())
+            .collect();
         assert_eq!(store.decisions(&filter).await, Ok(expected), "{filter:?}");
     }
 }
@@ -300,27 +536,52 @@ async fn decisions_are_found_by_session_answer_and_code() {
 async fn a_resource_has_its_calls_and_a_tool_its_times() {
     let store = memory();
     let claim = claimed(&store, 1).await;
-    let (read, write, other) = (call(1, 1, ToolKind::Read, 5), call(1, 2, ToolKind::Write, 5), call(1, 3, ToolKind::Read, 6));
+    let (read, write, other) = (
+        call(1, 1, ToolKind::Read, 5),
+        call(1, 2, ToolKind::Write, 5),
+        call(1, 3, ToolKind::Read, 6),
+    );
     let gone = call(1, 4, ToolKind::Write, 7);
-    let failed = Record::Finished { receipt: receipt(&write, interlock_protocol::Outcome::Failed), pending: None };
+    let failed = Record::Finished {
+        receipt: receipt(&write, interlock_protocol::Outcome::Failed),
+        pending: None,
+    };
     store
-        .append(batch(&claim, vec![
-            Record::Started(read.clone()), finished(&read), Record::Started(write.clone()), failed,
-            Record::Started(other.clone()), Record::Started(gone.clone()),
-            Record::Abandoned { permit: gone.permit.clone() },
-        ]))
+        .append(batch(
+            &claim,
+            vec![
+                Record::Started(read.clone()),
+                finished(&read),
+                Record::Started(write.clone()),
+                failed,
+                Record::Started(other.clone()),
+                Record::Started(gone.clone()),
+                Record::Abandoned {
+                    permit: gone.permit.clone(),
+                },
+            ],
+        ))
         .await
         .unwrap();
     let on = store.calls_on(&resource(5), 10).await.unwrap();
-    let permits: Vec<_> = on.iter().map(|(session, call)| (session.clone(), call.started.permit.clone())).collect();
-    assert_eq!(permits, [(session_id(1), write.permit), (session_id(1), read.permit)]);
+    let permits: Vec<_> = on
+        .iter()
+        .map(|(session, call)| (session.clone(), call.started.permit.clone()))
+        .collect();
+    assert_eq!(
+        permits,
+        [(session_id(1), write.permit), (session_id(1), read.permit)]
+    );
     assert_eq!(store.calls_on(&resource(5), 1).await.unwrap().len(), 1);
     assert_eq!(store.calls_on(&resource(7), 10).await, Ok(vec![]), "nothing ran");
     let tools = store.tool_use(at(0)).await.unwrap();
     let tool = &tools[0];
     assert_eq!(tools.len(), 1);
     assert_eq!((tool.calls, tool.failed, tool.writes), (3, 1, 1));
-    assert_eq!((tool.seconds_p50, tool.seconds_p95, tool.last_at), (1.0, 1.0, Some(at(2))));
+    assert_eq!(
+        (tool.seconds_p50, tool.seconds_p95, tool.last_at),
+        (1.0, 1.0, Some(at(2)))
+    );
     assert_eq!(store.tool_use(at(3)).await, Ok(vec![]));
 }
 
@@ -330,7 +591,10 @@ async fn what_models_cost_is_added_up() {
     let mut alert = new_session(2);
     alert.alert_type = Some("disk".to_owned());
     submit(&store, alert).await;
-    let claims = [claimed(&store, 1).await, store.claim(&session_id(2), &worker(1), at(1)).await.unwrap()];
+    let claims = [
+        claimed(&store, 1).await,
+        store.claim(&session_id(2), &worker(1), at(1)).await.unwrap(),
+    ];
     // As the engine writes them: one that replied, one that failed, one whose provider did not count.
     let facts = |seconds: u64, cost: Option<u64>| {
         json!({ "name": "small", "usage": { "reported": true, "input_tokens": 100, "output_tokens": 10 },
@@ -341,36 +605,74 @@ async fn what_models_cost_is_added_up() {
     broken["error"] = json!({ "kind": "timeout_call", "message": "late", "visible": false });
     broken["name"] = json!("large");
     let day = 24 * 60 * 60;
-    let rows = [(0, 1, facts(1, Some(1_500_000)), 0), (0, 2, facts(3, Some(500_000)), day), (1, 1, broken, day), (1, 2, json!({}), 3 * day)];
+    let rows = [
+        (0, 1, facts(1, Some(1_500_000)), 0),
+        (0, 2, facts(3, Some(500_000)), day),
+        (1, 1, broken, day),
+        (1, 2, json!({}), 3 * day),
+    ];
     for (session, number, facts, later) in rows {
         let mut asked = interaction(session + 1, number, b"", b"body");
         (asked.facts, asked.at) = (facts, at(later));
-        store.append(batch(&claims[usize::try_from(session).unwrap()], vec![Record::Interaction(asked)])).await.unwrap();
+        store
+            .append(batch(
+                &claims[usize::try_from(session).unwrap()],
+                vec![Record::Interaction(asked)],
+            ))
+            .await
+            .unwrap();
     }
     let grouped = |by| {
         let store = store.clone();
         async move {
             let rows = store.usage(at(0), at(2 * day), by).await.unwrap();
             rows.into_iter()
-                .map(|row| (row.group, row.calls, row.failed, row.sessions, row.input_tokens, row.output_tokens, row.cost, row.seconds_p50, row.seconds_p95))
+                .map(|row| {
+                    (
+                        row.group,
+                        row.calls,
+                        row.failed,
+                        row.sessions,
+                        row.input_tokens,
+                        row.output_tokens,
+                        row.cost,
+                        row.seconds_p50,
+                        row.seconds_p95,
+                    )
+                })
                 .collect::<Vec<_>>()
         }
     };
     let name = str::to_owned;
     assert_eq!(
         grouped(UsageBy::Model).await,
-        [(name("large"), 1, 1, 1, 100, 10, None, 9.5, 9.5), (name("small"), 2, 0, 1, 200, 20, Some(2.0), 1.5, 3.5)]
+        [
+            (name("large"), 1, 1, 1, 100, 10, None, 9.5, 9.5),
+            (name("small"), 2, 0, 1, 200, 20, Some(2.0), 1.5, 3.5)
+        ]
     );
     assert_eq!(
         grouped(UsageBy::Day).await,
-        [(name("2027-01-15"), 1, 0, 1, 100, 10, Some(1.5), 1.5, 1.5), (name("2027-01-16"), 2, 1, 2, 200, 20, Some(0.5), 3.5, 9.5)]
+        [
+            (name("2027-01-15"), 1, 0, 1, 100, 10, Some(1.5), 1.5, 1.5),
+            (name("2027-01-16"), 2, 1, 2, 200, 20, Some(0.5), 3.5, 9.5)
+        ]
     );
     assert_eq!(
         grouped(UsageBy::AlertType).await,
-        [(name("chat"), 2, 0, 1, 200, 20, Some(2.0), 1.5, 3.5), (name("disk"), 1, 1, 1, 100, 10, None, 9.5, 9.5)]
+        [
+            (name("chat"), 2, 0, 1, 200, 20, Some(2.0), 1.5, 3.5),
+            (name("disk"), 1, 1, 1, 100, 10, None, 9.5, 9.5)
+        ]
     );
-    let rest = store.usage(at(2 * day), at(4 * day), UsageBy::Model).await.unwrap();
-    assert_eq!((rest[0].group.as_str(), rest[0].calls, rest[0].cost), ("small-1", 1, None));
+    let rest = store
+        .usage(at(2 * day), at(4 * day), UsageBy::Model)
+        .await
+        .unwrap();
+    assert_eq!(
+        (rest[0].group.as_str(), rest[0].calls, rest[0].cost),
+        ("small-1", 1, None)
+    );
 }
 
 /// What happens to one session.

@@ -96,11 +96,42 @@ async fn every_change_grows_the_revision_and_no_change_does_not() {
     let store = with(&[user("ada", Role::Admin), user("eve", Role::Viewer)]).await;
     let changes = [
         (change(), 1),
-        (UserChange { role: Some(Role::Viewer), ..change() }, 1),
-        (UserChange { role: Some(Role::Approver), ..change() }, 2),
-        (UserChange { password: Some("$argon2id$other".to_owned()), ..change() }, 3),
-        (UserChange { enabled: Some(false), ..change() }, 4),
-        (UserChange { enabled: Some(true), role: Some(Role::Operator), ..change() }, 5),
+        (
+            UserChange {
+                role: Some(Role::Viewer),
+                ..change()
+            },
+            1,
+        ),
+        (
+            UserChange {
+                role: Some(Role::Approver),
+                ..change()
+            },
+            2,
+        ),
+        (
+            UserChange {
+                password: Some("$argon2id$other".to_owned()),
+                ..change()
+            },
+            3,
+        ),
+        (
+            UserChange {
+                enabled: Some(false),
+                ..change()
+            },
+            4,
+        ),
+        (
+            UserChange {
+                enabled: Some(true),
+                role: Some(Role::Operator),
+                ..change()
+            },
+            5,
+        ),
     ];
     for (change, revision) in changes {
         let changed = store.change_user(&id("eve"), change.clone()).await.unwrap();
@@ -108,7 +139,13 @@ async fn every_change_grows_the_revision_and_no_change_does_not() {
         assert_eq!(store.user(&id("eve")).await, Ok(Some(changed)));
     }
     let missing = store.change_user(&id("mallory"), change()).await;
-    assert_eq!(missing.map(drop), Err(Error::NotFound { what: "user", id: "mallory".to_owned() }));
+    assert_eq!(
+        missing.map(drop),
+        Err(Error::NotFound {
+            what: "user",
+            id: "mallory".to_owned()
+        })
+    );
 }
 
 #[tokio::test]
@@ -117,15 +154,24 @@ async fn there_is_always_an_admin_who_may_sign_in() {
     off.enabled = false;
     let store = with(&[user("ada", Role::Admin), off, user("eve", Role::Viewer)]).await;
     let last = Err(Error::LastAdmin { user: id("ada") });
-    let disable = UserChange { enabled: Some(false), ..change() };
-    let demote = UserChange { role: Some(Role::Approver), ..change() };
+    let disable = UserChange {
+        enabled: Some(false),
+        ..change()
+    };
+    let demote = UserChange {
+        role: Some(Role::Approver),
+        ..change()
+    };
     for refused in [disable.clone(), demote.clone()] {
         assert_eq!(store.change_user(&id("ada"), refused).await.map(drop), last);
     }
     assert_eq!(store.remove_user(&id("ada")).await, last);
     assert_eq!(store.user(&id("ada")).await, Ok(Some(user("ada", Role::Admin))));
     // With another one, each of them can go, but not both.
-    let promote = UserChange { role: Some(Role::Admin), ..change() };
+    let promote = UserChange {
+        role: Some(Role::Admin),
+        ..change()
+    };
     store.change_user(&id("eve"), promote).await.unwrap();
     let (ada, eve) = (id("ada"), id("eve"));
     let (a, b) = tokio::join!(store.change_user(&ada, demote), store.change_user(&eve, disable));
@@ -136,7 +182,10 @@ async fn there_is_always_an_admin_who_may_sign_in() {
 async fn a_login_holds_until_it_expires_or_its_user_is_disabled_or_removed() {
     let store = with(&[user("ada", Role::Admin), user("eve", Role::Viewer)]).await;
     let nobody = store.create_login(login("x", "mallory", at(9))).await;
-    assert!(matches!(nobody, Err(Error::NotFound { what: "user", .. })), "{nobody:?}");
+    assert!(
+        matches!(nobody, Err(Error::NotFound { what: "user", .. })),
+        "{nobody:?}"
+    );
     let here = login("a", "eve", at(100));
     store.create_login(here.clone()).await.unwrap();
     store.create_login(login("b", "eve", at(1_000))).await.unwrap();
@@ -154,7 +203,10 @@ async fn a_login_holds_until_it_expires_or_its_user_is_disabled_or_removed() {
 
     store.create_login(here.clone()).await.unwrap();
     for enabled in [false, true] {
-        let switch = UserChange { enabled: Some(enabled), ..change() };
+        let switch = UserChange {
+            enabled: Some(enabled),
+            ..change()
+        };
         store.change_user(&id("eve"), switch).await.unwrap();
         assert_eq!(store.login(&here.hash, at(1)).await, Ok(None), "{enabled}");
     }
@@ -172,8 +224,16 @@ async fn a_visit_is_noted_at_most_once_a_minute() {
     store.create_login(login("a", "ada", at(10_000))).await.unwrap();
     store.create_token(token("1", "ada")).await.unwrap();
     for (now, noted) in [(1, 1), (2, 1), (60, 1), (61, 61), (100, 61), (500, 500)] {
-        store.login(&ContentHash::of("a"), at(now)).await.unwrap().unwrap();
-        store.api_token(&ContentHash::of("1"), at(now)).await.unwrap().unwrap();
+        store
+            .login(&ContentHash::of("a"), at(now))
+            .await
+            .unwrap()
+            .unwrap();
+        store
+            .api_token(&ContentHash::of("1"), at(now))
+            .await
+            .unwrap()
+            .unwrap();
         let seen = store.user(&id("ada")).await.unwrap().unwrap().seen_at;
         let used = store.api_tokens(None).await.unwrap()[0].used_at;
         assert_eq!((seen, used), (Some(at(noted)), Some(at(noted))), "at {now}");
@@ -200,9 +260,15 @@ async fn of_two_who_use_a_link_at_once_one_comes_in() {
     stores[0].create_user(user("ada", Role::Admin)).await.unwrap();
     for round in 0..20 {
         let hash = ContentHash::of(format!("link {round}"));
-        let link = Link { hash, user: id("ada"), expires_at: at(100) };
+        let link = Link {
+            hash,
+            user: id("ada"),
+            expires_at: at(100),
+        };
         stores[0].create_link(link).await.unwrap();
-        let tasks = stores.clone().map(|store| tokio::spawn(async move { store.use_link(&hash, at(1)).await }));
+        let tasks = stores
+            .clone()
+            .map(|store| tokio::spawn(async move { store.use_link(&hash, at(1)).await }));
         let mut came_in = 0;
         for task in tasks {
             came_in += usize::from(task.await.unwrap().unwrap().is_some());
@@ -214,16 +280,31 @@ async fn of_two_who_use_a_link_at_once_one_comes_in() {
 #[tokio::test]
 async fn a_link_that_is_too_old_or_whose_user_is_disabled_opens_nothing() {
     let store = with(&[user("ada", Role::Admin), user("eve", Role::Viewer)]).await;
-    let link = |name: &str| Link { hash: ContentHash::of(name), user: id(name), expires_at: at(100) };
+    let link = |name: &str| Link {
+        hash: ContentHash::of(name),
+        user: id(name),
+        expires_at: at(100),
+    };
     store.create_link(link("ada")).await.unwrap();
     assert_eq!(store.use_link(&ContentHash::of("ada"), at(100)).await, Ok(None));
-    assert_eq!(store.use_link(&ContentHash::of("ada"), at(1)).await, Ok(None), "it is gone");
+    assert_eq!(
+        store.use_link(&ContentHash::of("ada"), at(1)).await,
+        Ok(None),
+        "it is gone"
+    );
     store.create_link(link("eve")).await.unwrap();
-    let switch = |on| UserChange { enabled: Some(on), ..change() };
+    let switch = |on| UserChange {
+        enabled: Some(on),
+        ..change()
+    };
     store.change_user(&id("eve"), switch(false)).await.unwrap();
     assert_eq!(store.use_link(&ContentHash::of("eve"), at(1)).await, Ok(None));
     store.create_link(link("eve")).await.unwrap();
-    assert_eq!(store.use_link(&ContentHash::of("eve"), at(1)).await, Ok(None), "still disabled");
+    assert_eq!(
+        store.use_link(&ContentHash::of("eve"), at(1)).await,
+        Ok(None),
+        "still disabled"
+    );
 }
 
 #[tokio::test]
@@ -232,28 +313,53 @@ async fn a_token_works_until_it_expires_is_revoked_or_its_user_is_disabled() {
     let hash = ContentHash::of("1");
     store.create_token(token("1", "eve")).await.unwrap();
     let twice = store.create_token(token("1", "eve")).await;
-    assert_eq!(twice, Err(Error::Exists { what: "token", name: "tok_1".to_owned() }));
+    assert_eq!(
+        twice,
+        Err(Error::Exists {
+            what: "token",
+            name: "tok_1".to_owned()
+        })
+    );
     let (found, who) = store.api_token(&hash, at(1)).await.unwrap().unwrap();
     assert_eq!((found, who.id), (token("1", "eve"), id("eve")));
     assert_eq!(store.api_token(&hash, at(1_000)).await, Ok(None), "expired");
 
     for on in [false, true] {
-        let switch = UserChange { enabled: Some(on), ..change() };
+        let switch = UserChange {
+            enabled: Some(on),
+            ..change()
+        };
         store.change_user(&id("eve"), switch).await.unwrap();
         assert_eq!(store.api_token(&hash, at(2)).await.unwrap().is_some(), on);
     }
-    assert_eq!(store.revoke_token("tok_1", Some(&id("ada")), at(3)).await, Ok(false), "hers alone");
+    assert_eq!(
+        store.revoke_token("tok_1", Some(&id("ada")), at(3)).await,
+        Ok(false),
+        "hers alone"
+    );
     assert_eq!(store.revoke_token("tok_2", None, at(3)).await, Ok(false));
-    assert_eq!(store.revoke_token("tok_1", Some(&id("eve")), at(3)).await, Ok(true));
+    assert_eq!(
+        store.revoke_token("tok_1", Some(&id("eve")), at(3)).await,
+        Ok(true)
+    );
     assert_eq!(store.revoke_token("tok_1", None, at(4)).await, Ok(false), "once");
     assert_eq!(store.api_token(&hash, at(5)).await, Ok(None));
-    assert_eq!(store.api_tokens(Some(&id("eve"))).await.unwrap()[0].revoked_at, Some(at(3)));
+    assert_eq!(
+        store.api_tokens(Some(&id("eve"))).await.unwrap()[0].revoked_at,
+        Some(at(3))
+    );
     assert_eq!(store.api_tokens(Some(&id("ada"))).await, Ok(vec![]));
 
     let mut forever = token("9", "ada");
     forever.expires_at = None;
     store.create_token(forever).await.unwrap();
-    assert!(store.api_token(&ContentHash::of("9"), at(1_000_000)).await.unwrap().is_some());
+    assert!(
+        store
+            .api_token(&ContentHash::of("9"), at(1_000_000))
+            .await
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(store.api_tokens(None).await.unwrap().len(), 2);
 }
 
@@ -278,7 +384,11 @@ async fn with_a_user_goes_everything_that_is_theirs() {
 
     store.create_login(login("a", "eve", at(100))).await.unwrap();
     store.create_token(token("1", "eve")).await.unwrap();
-    let link = Link { hash: ContentHash::of("l"), user: id("eve"), expires_at: at(100) };
+    let link = Link {
+        hash: ContentHash::of("l"),
+        user: id("eve"),
+        expires_at: at(100),
+    };
     store.create_link(link).await.unwrap();
     store.remove_user(&id("eve")).await.unwrap();
     store.create_user(user("eve", Role::Viewer)).await.unwrap();
