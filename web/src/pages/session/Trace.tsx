@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Trace() {
+  return <Page title="Trace">…</Page>;
+}

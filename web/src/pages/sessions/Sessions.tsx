@@ -1,0 +1,5 @@
+import { Page } from '../../ui/Page';
+
+export function Sessions() {
+  return <Page title="Sessions">…</Page>;
+}

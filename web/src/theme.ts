@@ -1,0 +1,29 @@
+// Four colours carry meaning and nothing else uses them: blue a read, amber a write or something waiting, red refused or
+// failed, green verified. Grey is everything else. Their values are in styles.css, for light and for dark.
+
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const slate: MantineColorsTuple = [
+  '#f6f7f9', '#e9ecf0', '#d3d8df', '#b4bcc8', '#8f9aab', '#6f7b8e', '#576273', '#434d5c', '#2d3541', '#1a2029',
+];
+
+/** The dark ground: text first, the page's own colour at 7. */
+const dark: MantineColorsTuple = [
+  '#dfe4ea', '#b9c2cd', '#98a3b1', '#6b7684', '#3d4651', '#303842', '#232a33', '#161b22', '#11151b', '#0c0f14',
+];
+
+export const theme = createTheme({
+  primaryColor: 'slate',
+  primaryShade: { light: 8, dark: 2 },
+  autoContrast: true,
+  colors: { slate, gray: slate, dark },
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  defaultRadius: 'sm',
+  spacing: { xs: '4px', sm: '8px', md: '12px', lg: '16px', xl: '24px' },
+  respectReducedMotion: true,
+  cursorType: 'pointer',
+});
+
+/** What a thing means. Every tone has an icon and a word as well (see ui/Tone). */
+export type Tone = 'read' | 'write' | 'waiting' | 'refused' | 'failed' | 'verified' | 'plain';
