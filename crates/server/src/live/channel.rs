@@ -47,7 +47,15 @@ impl FromStr for Channel {
 
     fn from_str(text: &str) -> Result<Self, NoChannel> {
         match text.strip_prefix("session:") {
-            Some(id) => id.parse().map(Self::Session).map_err(|_| NoChannel),
+            // It is put into JSON as it is, so it must have nothing to escape.
+            Some(id)
+                if id
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)) =>
+            {
+                id.parse().map(Self::Session).map_err(|_| NoChannel)
+            }
+            Some(_) => Err(NoChannel),
             None if text == "sessions" => Ok(Self::Sessions),
             None => Err(NoChannel),
         }

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use interlock_engine::Engine;
 use interlock_store::Placed;
 use metrics::{Counter, Gauge, counter, gauge};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::channel::OF_SESSIONS;
@@ -32,8 +31,6 @@ pub(super) struct Inner {
     state: Mutex<State>,
     ids: AtomicU64,
     rights: Rights,
-    /// Somebody moved the kill switch.
-    pub(super) writes: Arc<Notify>,
     /// Ends those who listen.
     pub(super) ended: CancellationToken,
     counts: Counts,
@@ -94,7 +91,6 @@ impl Hub {
                 }),
                 ids: AtomicU64::new(1),
                 rights: Rights::default(),
-                writes: Arc::default(),
                 ended: CancellationToken::new(),
                 counts: Counts {
                     position: gauge!("interlock_hub_position"),
@@ -116,11 +112,6 @@ impl Hub {
     /// Who may go on watching.
     pub(crate) fn rights(&self) -> &Rights {
         &self.inner.rights
-    }
-
-    /// Somebody stopped writes or let them go: those who watch are told at once.
-    pub(crate) fn writes_moved(&self) {
-        self.inner.writes.notify_one();
     }
 
     pub(super) fn source(&self) -> &Source {

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use interlock_protocol::ContentHash;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::access::{Access, Caller, Via};
 use crate::app::App;
+use crate::problem::Code;
 
 /// How often it is looked at.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_secs(1);
 /// How long a store that does not answer counts as no change.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -49,15 +50,9 @@ impl From<&Caller> for Key {
 #[derive(Default, Clone)]
 pub(crate) struct Rights {
     watched: Arc<Mutex<HashMap<Key, watch::Sender<Standing>>>>,
-    changed: Arc<Notify>,
 }
 
 impl Rights {
-    /// Somebody's rights may have changed: they are looked at now.
-    pub(crate) fn changed(&self) {
-        self.changed.notify_waiters();
-    }
-
     /// Where a caller stands, from now on.
     pub(crate) fn watch(&self, app: &App, caller: &Caller) -> watch::Receiver<Standing> {
         let key = Key::from(caller);
@@ -76,14 +71,13 @@ impl Rights {
         loop {
             tokio::select! {
                 () = sender.closed() => {}
-                () = self.changed.notified() => {}
                 () = tokio::time::sleep(LOOK) => {}
             }
             if self.nobody_left(&key, &sender) {
                 return;
             }
             let standing = match app.auth().recheck(&caller).await {
-                Ok(Some(now)) => {
+                Ok(now) => {
                     sure = Instant::now();
                     if now.may(Access::Read).is_ok() {
                         Standing::Good
@@ -91,9 +85,9 @@ impl Rights {
                         Standing::Forbidden
                     }
                 }
-                Ok(None) => Standing::Gone,
-                Err(error) => {
-                    tracing::warn!(?error, "who may go on watching cannot be looked up");
+                Err(problem) if problem.code() == Code::Unauthenticated => Standing::Gone,
+                Err(problem) => {
+                    tracing::warn!(?problem, "who may go on watching cannot be looked up");
                     if sure.elapsed() < PATIENCE {
                         continue;
                     }

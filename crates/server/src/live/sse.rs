@@ -10,7 +10,6 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use interlock_protocol::SessionId;
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
@@ -92,10 +91,10 @@ pub(super) async fn session(
     from: Result<Query<From>, axum::extract::rejection::QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let id: SessionId = id
+    let channel = format!("session:{id}")
         .parse()
         .map_err(|_| Problem::new(Code::NotFound, "there is no such session"))?;
-    stream(&app, &caller, Channel::Session(id), from, &headers).await
+    stream(&app, &caller, channel, from, &headers).await
 }
 
 async fn stream(

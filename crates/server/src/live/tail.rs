@@ -9,7 +9,7 @@ use interlock_protocol::{ExecutionId, SessionId};
 use interlock_store::{Error, Feed, Placed, Store};
 use metrics::counter;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use super::hub::{Hub, Inner};
@@ -24,14 +24,13 @@ const GATHERED: usize = 16 * 1024;
 /// How long to wait after the store did not answer, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// How often the kill switch is looked at, which another process may have moved.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 const KILL_SWITCH: &str = "kill_switch";
 
 /// Begins to listen. Ends with the hub.
 pub(super) fn spawn(hub: &Hub, store: Store, feed: Feed, live: broadcast::Receiver<Live>) {
     let (sender, kept) = mpsc::channel(1);
     let (inner, ended) = (Arc::downgrade(&hub.inner), &hub.inner.ended);
-    let writes = Arc::clone(&hub.inner.writes);
     tokio::spawn(ended.clone().run_until_cancelled_owned(tail(feed, sender)));
     tokio::spawn(
         ended
@@ -41,7 +40,7 @@ pub(super) fn spawn(hub: &Hub, store: Store, feed: Feed, live: broadcast::Receiv
     tokio::spawn(
         ended
             .clone()
-            .run_until_cancelled_owned(watch_writes(inner, writes, store)),
+            .run_until_cancelled_owned(watch_writes(inner, store)),
     );
 }
 
@@ -198,7 +197,7 @@ impl Gathered {
 }
 
 /// Tells those who watch the sessions when writes are stopped or let go, by any process.
-async fn watch_writes(hub: Weak<Inner>, moved: Arc<Notify>, store: Store) {
+async fn watch_writes(hub: Weak<Inner>, store: Store) {
     let mut known = None;
     loop {
         match store.setting(KILL_SWITCH).await {
@@ -213,7 +212,6 @@ async fn watch_writes(hub: Weak<Inner>, moved: Arc<Notify>, store: Store) {
             Err(Error::Closed) => return,
             Err(error) => tracing::debug!(%error, "the kill switch cannot be looked at"),
         }
-        // Another process does not say that it moved it.
-        let _ = tokio::time::timeout(LOOK, moved.notified()).await;
+        tokio::time::sleep(LOOK).await;
     }
 }
