@@ -8,6 +8,7 @@ use interlock_engine::Engine;
 use interlock_infra::Infra;
 use interlock_store::Store;
 use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
 use crate::live::Hub;
@@ -40,6 +41,7 @@ struct Inner {
     auth: Auth,
     hub: Hub,
     started_at: Timestamp,
+    closing: CancellationToken,
 }
 
 impl App {
@@ -53,6 +55,7 @@ impl App {
                 auth,
                 hub,
                 started_at: Timestamp::now(),
+                closing: CancellationToken::new(),
             }),
         })
     }
@@ -95,5 +98,10 @@ impl App {
     /// Since when it runs.
     pub(crate) fn started_at(&self) -> Timestamp {
         self.inner.started_at
+    }
+
+    /// Cancelled when the server goes away: streams say so and end, `/ready` says no.
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.inner.closing
     }
 }

@@ -12,7 +12,8 @@ export function Mono({ children, title }: { children: ReactNode; title?: string 
   );
 }
 
-async function copy(text: string): Promise<boolean> {
+/** Puts a text on the clipboard; says whether that worked. */
+export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

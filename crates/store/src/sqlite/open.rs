@@ -18,7 +18,7 @@ const CHECK_ALWAYS: u64 = 4 << 20;
 const CHECK_UNCLEAN: u64 = 64 << 20;
 /// After how many pages what was logged goes into the file itself.
 const CHECKPOINT_PAGES: u32 = 4_000;
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 /// How much of the file the writer has at hand; negative, because `SQLite` counts in pages otherwise.
 const CACHE_KIB: i32 = -16_384;
 

@@ -1,0 +1,131 @@
+import { Anchor, Group, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+
+import type { Schemas } from '../../api/client';
+import { count, duration, money, plural } from '../../lib/format';
+import { Markdown } from '../../lib/markdown';
+import type { Tone } from '../../theme';
+import { Mono } from '../../ui/Code';
+import { ToneIcon } from '../../ui/Tone';
+import { numbered, withoutActions } from './grounds';
+import classes from './session.module.css';
+
+function verificationWords(action: Schemas['ActionTaken']): { tone: Tone; words: string } {
+  if (action.outcome !== undefined && action.outcome !== null && action.outcome !== 'succeeded') {
+    return { tone: 'failed', words: action.outcome.replaceAll('_', ' ') };
+  }
+  switch (action.verification) {
+    case 'verified':
+      return { tone: 'verified', words: 'verified' };
+    case 'failed':
+      return { tone: 'failed', words: 'not as expected' };
+    case 'observed':
+      return { tone: 'write', words: 'done; observed afterwards' };
+    case 'inconclusive':
+      return { tone: 'write', words: 'done; could not be verified' };
+    default:
+      if (action.receipt === undefined || action.receipt === null) return { tone: 'failed', words: 'began; no receipt, outcome unknown' };
+      return { tone: 'write', words: 'done; not verified' };
+  }
+}
+
+/** What was really done, from receipts alone: whatever the answer says, this is what happened. */
+export function WhatWasDone({ actions }: { actions: readonly Schemas['ActionTaken'][] }) {
+  const writes = actions.filter((action) => action.kind === 'write');
+  return (
+    <section className={classes.done} aria-label="What was done">
+      <h3>What was done</h3>
+      {writes.length === 0 && <span className="dim">Nothing was changed. {actions.length > 0 && `It only read (${plural(actions.length, 'call')}).`}</span>}
+      <ul>
+        {writes.map((action) => {
+          const { tone, words } = verificationWords(action);
+          const took = action.finished_at ? (Date.parse(action.finished_at) - Date.parse(action.started_at)) / 1000 : undefined;
+          return (
+            <li key={action.permit} data-tone={tone}>
+              <Group gap={8} wrap="nowrap" align="flex-start">
+                <ToneIcon tone={tone} label={words} />
+                <div className="grow">
+                  <Mono>{action.command ?? action.action?.replaceAll('_', ' ') ?? action.tool}</Mono>
+                  {action.resource_name !== undefined && action.resource_name !== null && ` on ${action.resource_name}`}
+                  {action.resource !== undefined && action.resource !== null && <span className="dim"> ({action.resource})</span>}
+                  <div><strong className={classes.word}>{words}</strong>{took !== undefined && ` · ${duration(took)}`} · {action.summary}</div>
+                  <div className="dim">
+                    {action.approved_by ? <>approved by {action.approved_by}</> : 'no approval was needed'}
+                    {action.hold && <> · <Anchor component={Link} size="xs" c="dimmed" to={`/approvals/${action.hold}`}>the plan</Anchor></>}
+                    {action.receipt && <> · receipt <Mono title={action.receipt}>{action.receipt.slice(0, 12)}</Mono></>}
+                  </div>
+                </div>
+              </Group>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+/** The text of an answer: every part that evidence shows has a number that leads there, every other claim is marked. */
+export function GroundedText({ text, grounds, onEvidence }: { text: string; grounds: readonly Schemas['Ground'][]; onEvidence: (id: string) => void }) {
+  const { marks, order } = useMemo(() => numbered(grounds, text), [grounds, text]);
+  const renderMark = (mark: (typeof marks)[number], children: ReactNode, last: boolean): ReactNode => {
+    if (mark.evidence.length === 0) {
+      return (
+        <span className={classes.unsupported} title="No evidence of this session shows this.">
+          {children}
+          {last && <span className="off-screen"> (unsupported)</span>}
+        </span>
+      );
+    }
+    return (
+      <>
+        {children}
+        {last && (
+          <sup className={classes.sup}>
+            {mark.evidence.map((id) => (
+              <a key={id} href={`#evidence-${id}`} aria-label={`Evidence ${order.get(id) ?? ''}`} title="Show the evidence" onClick={(event) => { event.preventDefault(); onEvidence(id); }}>
+                {order.get(id)}
+              </a>
+            ))}
+          </sup>
+        )}
+      </>
+    );
+  };
+  return <Markdown text={text} marks={marks} renderMark={renderMark} />;
+}
+
+interface AnswerProps {
+  detail: Schemas['SessionDetail'];
+  onEvidence: (id: string) => void;
+}
+
+export function Answer({ detail, onEvidence }: AnswerProps) {
+  const answer = detail.full_answer ?? undefined;
+  const { usage } = detail;
+  const unsupported = detail.grounds.filter((ground) => ground.evidence.length === 0).length;
+  return (
+    <>
+      <div>
+        {answer === undefined ? (
+          <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
+        ) : (
+          <GroundedText text={withoutActions(answer, detail.actions.length > 0)} grounds={detail.grounds} onEvidence={onEvidence} />
+        )}
+        {answer !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
+        {unsupported > 0 && (
+          <Text size="xs" c="dimmed" mt={8}>
+            <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
+          </Text>
+        )}
+      </div>
+      <div>
+        <WhatWasDone actions={detail.actions} />
+        <Text size="xs" c="dimmed" mt={8}>
+          {plural(usage.calls, 'model call')} · {count(usage.input_tokens)} tokens in · {count(usage.output_tokens)} out
+          {usage.cost !== undefined && usage.cost !== null && ` · cost ${money(usage.cost)}`}
+        </Text>
+      </div>
+    </>
+  );
+}

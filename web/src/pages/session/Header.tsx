@@ -1,0 +1,129 @@
+import { ActionIcon, Anchor, Button, Group, Menu, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+
+import { api, type Schemas } from '../../api/client';
+import { useMay, useSend } from '../../api/hooks';
+import { copy, Mono } from '../../ui/Code';
+import { useConfirm } from '../../ui/confirm';
+import { Icon } from '../../ui/icons';
+import { useShortcut } from '../../ui/shortcuts';
+import { problemOf } from '../../ui/States';
+import { StatusBadge } from '../../ui/Status';
+import { Ago, Elapsed } from '../../ui/Time';
+import { ToneBadge } from '../../ui/Tone';
+
+function tell(error: unknown): void {
+  const { title, detail, hint } = problemOf(error);
+  notifications.show({ title, message: [detail, hint].filter((part) => part !== undefined).join(' ') });
+}
+
+const CANCELLED: Record<string, string> = {
+  cancelled: 'It was cancelled.',
+  requested: 'It was asked to stop; it stops at the next safe place.',
+  ended: 'It had ended before.',
+};
+
+interface HeaderProps {
+  detail: Schemas['SessionDetail'];
+  resource: string | undefined;
+  onChanged: () => void;
+}
+
+export function Header({ detail, resource, onChanged }: HeaderProps) {
+  const confirm = useConfirm();
+  const operate = useMay('operate');
+  const [deleted, setDeleted] = useState(false);
+  const cancel = useSend<undefined, Schemas['CancelResult']>('POST', `/sessions/${detail.id}/cancel`, {
+    invalidates: [['sessions']],
+    onSuccess: (done) => {
+      notifications.show({ message: CANCELLED[done.result] ?? done.result });
+      onChanged();
+    },
+    onError: tell,
+  });
+  const remove = useSend('DELETE', `/sessions/${detail.id}`, { invalidates: [['sessions']], onSuccess: () => { setDeleted(true); }, onError: tell });
+  const restore = useSend('POST', `/sessions/${detail.id}/restore`, {
+    invalidates: [['sessions']],
+    onSuccess: () => { setDeleted(false); onChanged(); },
+    onError: tell,
+  });
+  const askCancel = async () => {
+    const yes = await confirm({
+      title: 'Cancel this session?',
+      body: 'Nothing new begins. A write that already runs is not cut off: it ends, gets its receipt and is verified. What waits for approval is withdrawn.',
+      danger: true,
+      confirmLabel: 'Cancel the session',
+    });
+    if (yes) cancel.mutate(undefined);
+  };
+  const askRemove = async () => {
+    const yes = await confirm({
+      title: 'Delete this session?',
+      body: 'It disappears from lists. Its record stays, and it can be restored.',
+      danger: true,
+      confirmLabel: 'Delete',
+    });
+    if (yes) remove.mutate();
+  };
+  const can = detail.can_cancel && operate;
+  useShortcut('c', 'Cancel the session', () => void askCancel(), { enabled: can });
+
+  const said = (done: boolean, what: string) => {
+    notifications.show({ message: done ? `${what} copied.` : 'The browser did not let the page copy.' });
+  };
+  const copyLink = () => void copy(`${window.location.origin}/sessions/${detail.id}`).then((done) => { said(done, 'The link was'); });
+  const copyMarkdown = () =>
+    void api.text(`/sessions/${detail.id}/markdown`).then(copy).then((done) => { said(done, 'The session as Markdown was'); }, tell);
+
+  return (
+    <header>
+      <Group justify="space-between" align="flex-start" gap="sm" wrap="nowrap">
+        <div className="grow">
+          <Title order={1} size="h4" lineClamp={2} title={detail.title}>{detail.title}</Title>
+          <Group gap={8} fz="sm" mt={2}>
+            <StatusBadge status={detail.status} />
+            <Elapsed from={detail.started_at ?? detail.created_at} to={detail.completed_at} />
+            {resource !== undefined && (
+              <Anchor component={Link} size="sm" to={`/infrastructure/${encodeURIComponent(resource)}`}><Mono>{resource}</Mono></Anchor>
+            )}
+            <span className="dim">
+              {detail.kind === 'chat' ? 'chat' : detail.chain}
+              {detail.owner ? ` · ${detail.owner}` : ''} · {detail.level.replaceAll('_', ' ')} · <Ago at={detail.created_at} />
+            </span>
+            {detail.refusals > 0 && <ToneBadge tone="refused">{detail.refusals} refused</ToneBadge>}
+            {detail.writes > 0 && <ToneBadge tone="write">{detail.writes} {detail.writes === 1 ? 'write' : 'writes'}</ToneBadge>}
+          </Group>
+        </div>
+        <Group gap={4} wrap="nowrap">
+          {can && (
+            <Button size="compact-sm" variant="default" loading={cancel.isPending} onClick={() => void askCancel()}>
+              Cancel
+            </Button>
+          )}
+          <Menu position="bottom-end" withinPortal>
+            <Menu.Target>
+              <ActionIcon variant="subtle" color="gray" aria-label="More about this session"><Icon name="more" /></ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item leftSection={<Icon name="link" />} onClick={copyLink}>Copy link</Menu.Item>
+              <Menu.Item leftSection={<Icon name="copy" />} onClick={copyMarkdown}>Copy as Markdown</Menu.Item>
+              <Menu.Item leftSection={<Icon name="line" />} component={Link} to={`/sessions/${detail.id}/trace`}>Trace</Menu.Item>
+              {detail.kind === 'chat' && <Menu.Item leftSection={<Icon name="chat" />} component={Link} to={`/chat/${detail.id}`}>Open as chat</Menu.Item>}
+              {operate && <Menu.Divider />}
+              {operate && !deleted && <Menu.Item leftSection={<Icon name="trash" />} disabled={detail.can_cancel} onClick={() => void askRemove()}>Delete…</Menu.Item>}
+              {operate && deleted && <Menu.Item leftSection={<Icon name="refresh" />} onClick={() => { restore.mutate(); }}>Restore</Menu.Item>}
+            </Menu.Dropdown>
+          </Menu>
+        </Group>
+      </Group>
+      {deleted && (
+        <Group gap="sm" mt={8} role="status">
+          <span>This session was deleted.</span>
+          <Button size="compact-sm" variant="default" loading={restore.isPending} onClick={() => { restore.mutate(); }}>Restore it</Button>
+        </Group>
+      )}
+    </header>
+  );
+}

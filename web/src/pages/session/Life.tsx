@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react';
+
+import type { CallLife, Hold } from '../../lib/calls';
+import { duration, exact } from '../../lib/format';
+import { expectationWords } from '../../lib/words';
+import type { Tone } from '../../theme';
+import { Mono } from '../../ui/Code';
+import { Ago } from '../../ui/Time';
+import { ToneIcon } from '../../ui/Tone';
+import classes from './session.module.css';
+import { Why } from './Why';
+
+function holdWords(hold: Hold): { tone: Tone; words: ReactNode } {
+  const by = hold.by ?? 'somebody';
+  switch (hold.state) {
+    case 'open':
+      return { tone: 'waiting', words: 'waits for a human' };
+    case 'approved':
+      return { tone: 'write', words: <>approved by <strong>{by}</strong></> };
+    case 'denied':
+      return { tone: 'refused', words: <>denied by <strong>{by}</strong>{hold.reason ? `: ${hold.reason}` : ''}</> };
+    case 'edited':
+      return { tone: 'plain', words: <>plan edited by <strong>{by}</strong>; the new one went through the whole gate</> };
+    case 'expired':
+      return { tone: 'refused', words: 'nobody decided in time' };
+  }
+}
+
+function Step({ tone, at, children }: { tone: Tone; at?: string | undefined; children: ReactNode }) {
+  return (
+    <li className={classes.step}>
+      <ToneIcon tone={tone} size={14} />
+      <div className="grow">{children}</div>
+      {at !== undefined && at !== '' && (
+        <time className="dim nowrap" dateTime={at} title={exact(at)}>{new Date(at).toLocaleTimeString([], { hour12: false })}</time>
+      )}
+    </li>
+  );
+}
+
+/** Everything that happened to one call, in order. */
+export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: string) => void }) {
+  const kind: Tone = life.kind === 'write' ? 'write' : 'read';
+  const { receipt, verification } = life;
+  const rewritten = life.refusals.length > 0 && life.permit !== undefined && life.holds.length === 0;
+  return (
+    <ol className={classes.life} aria-label="What happened to this call">
+      {life.proposed && <Step tone="plain" at={life.at}>proposed by the model</Step>}
+      {life.refusals.map((refusal) => (
+        <Step key={refusal.at + refusal.code} tone="refused" at={refusal.at}>
+          <Why refusal={refusal} before={rewritten ? 'as proposed it was refused:' : 'refused:'} />
+          {rewritten && life.ran !== undefined && <div>Code rewrote it, and what ran is shown.</div>}
+        </Step>
+      ))}
+      {life.holds.map((hold) => {
+        const { tone, words } = holdWords(hold);
+        return (
+          <Step key={hold.id} tone={tone} at={hold.decidedAt ?? hold.openedAt}>
+            {words}
+            {hold.state === 'open' && life.reasons.length > 0 && <span className="dim"> — {life.reasons.join('; ')}</span>}
+          </Step>
+        );
+      })}
+      {life.permit !== undefined && life.holds.length === 0 && <Step tone={kind}>allowed by the gate: a {life.kind ?? 'read'}</Step>}
+      {life.startedAt !== undefined && !receipt && <Step tone={kind} at={life.startedAt}>running since <Ago at={life.startedAt} /></Step>}
+      {receipt && (
+        <Step tone={receipt.outcome === 'succeeded' ? kind : 'failed'} at={receipt.finishedAt}>
+          receipt: {receipt.outcome.replaceAll('_', ' ')}{receipt.seconds !== undefined && ` after ${duration(receipt.seconds)}`} — {receipt.summary}
+          {receipt.id !== '' && <div className="dim"><Mono>{receipt.id}</Mono></div>}
+        </Step>
+      )}
+      {verification && (
+        <Step tone={verification.outcome === 'verified' ? 'verified' : verification.outcome === 'failed' ? 'failed' : kind} at={verification.at}>
+          {verification.outcome === undefined && <>must still be observed: {expectationWords(verification.expectation)}</>}
+          {verification.outcome === 'verified' && <>verified: {expectationWords(verification.expectation)}</>}
+          {verification.outcome === 'failed' && <>not as expected: {expectationWords(verification.expectation)} was not seen</>}
+          {verification.outcome === 'observed' && <>observed: the resource was read afterwards; nothing in particular was expected</>}
+          {verification.outcome === 'inconclusive' && <>inconclusive: the reading could not tell</>}
+          {verification.evidence !== undefined && (
+            <>
+              {' '}
+              <button type="button" className={classes.link} onClick={() => { if (verification.evidence !== undefined) onEvidence(verification.evidence); }}>
+                show the reading
+              </button>
+            </>
+          )}
+        </Step>
+      )}
+    </ol>
+  );
+}

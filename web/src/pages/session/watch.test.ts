@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import type { LiveEvent } from '../../api/live';
+import fixture from '../../lib/fixtures/session.json';
+import { sectionsOf } from '../../lib/timeline';
+import { SessionWatch, type Sources } from './watch';
+
+interface Fake extends Sources {
+  asked: string[];
+  say: (event: Partial<LiveEvent>) => void;
+  after: number | undefined;
+  entries: number;
+}
+
+function fake(known: number): Fake {
+  let hear: ((event: LiveEvent) => void) | undefined;
+  const made: Fake = {
+    asked: [],
+    after: undefined,
+    entries: 5,
+    get: <T>(path: string, query?: Record<string, string | number>) => {
+      made.asked.push(path);
+      const answer = () => {
+        if (path.endsWith('/timeline')) return { entries: fixture.timeline.entries.slice(0, made.entries), sequence: known };
+        if (path.endsWith('/events')) {
+          const after = Number(query?.after ?? 0);
+          const events = fixture.events.filter((event) => event.sequence > after && event.sequence <= known);
+          return { events: events.slice(0, 4), more: events.length > 4 };
+        }
+        return fixture.detail;
+      };
+      return Promise.resolve(answer() as T);
+    },
+    subscribe: (_, listener, after) => {
+      hear = listener;
+      made.after = after;
+      return () => {
+        hear = undefined;
+      };
+    },
+    say: (event) => {
+      hear?.({ channel: 'session:ses_1', type: '', ...event });
+    },
+  };
+  return made;
+}
+
+function rows(watch: SessionWatch) {
+  return sectionsOf(watch.get().state).flatMap((section) => section.columns.flatMap((column) => column.rows));
+}
+
+describe('watching a session', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('reads all pages of events, then listens after the last', async () => {
+    const sources = fake(10);
+    const stop = new SessionWatch('ses_1', sources).start();
+    await vi.runAllTimersAsync();
+    expect(sources.asked.filter((path) => path.endsWith('/events'))).toHaveLength(3);
+    expect(sources.after).toBe(10);
+    stop();
+  });
+
+  it('updates a row by an event without asking for anything again', async () => {
+    const sources = fake(10);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.runAllTimersAsync();
+    const before = sources.asked.length;
+    const receipt = fixture.events.find((event) => event.sequence === 11);
+    sources.say({ ...receipt, position: 11 });
+    await vi.runAllTimersAsync();
+    expect(rows(watch).filter((row) => row.type === 'call').at(-1)?.life.receipt?.summary).toBe('found 5 of 5');
+    expect(sources.asked).toHaveLength(before);
+    stop();
+  });
+
+  it('asks for the timeline once for many events that imply text', async () => {
+    const sources = fake(10);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.runAllTimersAsync();
+    const before = sources.asked.filter((path) => path.endsWith('/timeline')).length;
+    for (const event of fixture.events.slice(10, 30)) sources.say({ ...event, position: event.sequence });
+    await vi.runAllTimersAsync();
+    expect(sources.asked.filter((path) => path.endsWith('/timeline'))).toHaveLength(before + 1);
+    stop();
+  });
+
+  it('shows streamed text, and who is waited for', async () => {
+    const sources = fake(7);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.advanceTimersByTimeAsync(1);
+    sources.say({ type: 'model.asked', execution: 'exe_1', model: 'small' });
+    await vi.advanceTimersByTimeAsync(100);
+    expect([...watch.get().asking]).toEqual([['exe_1', 'small']]);
+    for (const delta of ['One', ' two', ' three']) sources.say({ type: 'stream.chunk', execution: 'exe_1', kind: 'text', delta });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(watch.get().asking.size).toBe(0);
+    expect(rows(watch).at(-1)).toMatchObject({ type: 'text', text: 'One two three', live: true });
+    stop();
+  });
+
+  it('hears nothing after it was stopped', async () => {
+    const sources = fake(7);
+    const watch = new SessionWatch('ses_1', sources);
+    watch.start()();
+    await vi.runAllTimersAsync();
+    expect(sources.after).toBeUndefined();
+    expect(watch.get().ready).toBe(false);
+  });
+});
