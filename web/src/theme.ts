@@ -19,7 +19,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'slate',
-  primaryShade: { light: 8, dark: 2 },
+  primaryShade: { light: 8, dark: 6 },
   autoContrast: true,
   colors: { slate, gray, dark },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../api/client';
 import { changesOf, draftOf, fieldsOf, readDraft, readRaw } from './edit';
 import { cardsToShow } from './lists';
-import { type Approval, ending, planRows, planTitle, progress, trouble, unfinished } from './words';
+import { type Approval, ending, planRows, planTitle, progress, refusalOf, trouble, unfinished, whatChanged } from './words';
 
 function approval(change: Partial<Approval> = {}): Approval {
   return {
@@ -40,6 +40,32 @@ describe('what came of it', () => {
   ])('%s', (_, change, tones, busy) => {
     expect(progress(approval(change)).map((step) => step.tone)).toEqual(tones);
     expect(unfinished(approval(change))).toBe(busy);
+  });
+
+  it('was refused when it was to run, and says so', () => {
+    const yes = approval({ status: 'approved', decided_at: '2026-01-01T00:01:00Z' });
+    const refused = { position: 9, session: 'ses_1', sequence: 9, call: 'call_1', answer: 'refused', message: 'It is stopped now.', code: 'NOT_FOUND' };
+    const before = { ...refused, at: '2026-01-01T00:00:30Z' };
+    const after = { ...refused, at: '2026-01-01T00:01:01Z' };
+    expect(refusalOf(yes, [before, { ...after, call: 'call_2' }])).toBeUndefined();
+    expect(refusalOf(yes, [before, after])).toEqual(after);
+    expect(progress(yes, { refused: after }).at(-1)).toEqual({ tone: 'refused', words: 'Refused when it was to run, so nothing was done: It is stopped now. (NOT_FOUND)' });
+    expect(unfinished(yes, { refused: after })).toBe(false);
+  });
+
+  it.each([
+    [{ decision: { refused: { details: { changes: [{ field: 'state', was: 'running', now: 'stopped' }] } } } }, [{ field: 'state', before: 'running', after: 'stopped' }]],
+    [{ decision: { details: {} } }, []],
+    [{ changes: 'no list' }, []],
+    [undefined, []],
+  ])('finds what changed in %j', (facts, wanted) => {
+    expect(whatChanged(facts)).toEqual(wanted);
+  });
+
+  it('does not say for ever that it is about to run', () => {
+    const yes = approval({ status: 'approved', decided_at: '2026-01-01T00:00:00Z' });
+    expect(unfinished(yes, { now: Date.parse('2026-01-01T00:01:00Z') })).toBe(true);
+    expect(unfinished(yes, { now: Date.parse('2026-01-01T00:03:00Z') })).toBe(false);
   });
 
   it('is green only when it was verified', () => {
@@ -98,7 +124,8 @@ describe('the heading and the rows of a plan', () => {
   it('shows every row but the risk, which has its own words', () => {
     const steps = [{ label: 'tool', value: 't' }, { label: 'argument unit', value: 'x' }, { label: 'risk', value: 'low' }, { label: 'argument content', value: 'l\n'.repeat(9) }];
     expect(planRows({ ...approval().plan, steps })).toEqual([
-      { label: 'With', value: 't', long: false }, { label: 'unit', value: 'x', long: false }, { label: 'content', value: 'l\n'.repeat(9), long: true },
+      { label: 'With', value: 't', exact: true, long: false }, { label: 'unit', value: 'x', exact: true, long: false },
+      { label: 'content', value: 'l\n'.repeat(9), exact: true, long: true },
     ]);
   });
 });
