@@ -1,6 +1,6 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
-import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 
 import { ApiError } from './api/client';
@@ -8,15 +8,18 @@ import { router } from './router';
 import { theme } from './theme';
 import { ConfirmProvider } from './ui/confirm';
 
+function askWhoIsThere(error: unknown): void {
+  if (error instanceof ApiError && (error.status === 401 || error.code === 'CSRF_FAILED')) void queries.invalidateQueries({ queryKey: ['me'] });
+}
+
 const queries: QueryClient = new QueryClient({
+  // Whoever is not signed in any more is asked to, wherever that shows first.
   queryCache: new QueryCache({
-    // Whoever is not signed in any more is asked to, wherever that shows first.
     onError: (error, query) => {
-      if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'me') {
-        void queries.invalidateQueries({ queryKey: ['me'] });
-      }
+      if (query.queryKey[0] !== 'me') askWhoIsThere(error);
     },
   }),
+  mutationCache: new MutationCache({ onError: askWhoIsThere }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

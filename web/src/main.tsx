@@ -1,3 +1,4 @@
+import './link';
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './styles.css';

@@ -10,6 +10,7 @@ const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { to?: string } => (typeof search.to === 'string' ? { to: search.to } : {}),
   component: lazyRouteComponent(() => import('./pages/sign-in/SignIn'), 'SignIn'),
 });
 const overview = createRoute({
@@ -20,6 +21,7 @@ const overview = createRoute({
 const approvals = createRoute({
   getParentRoute: () => frame,
   path: '/approvals',
+  validateSearch: (search: Record<string, unknown>): { show?: 'decided' } => (search.show === 'decided' ? { show: 'decided' } : {}),
   component: lazyRouteComponent(() => import('./pages/approvals/Approvals'), 'Approvals'),
 });
 const approval = createRoute({

@@ -8,11 +8,14 @@ export type Problem = Schemas['Problem'];
 /** What the server said instead of an answer. */
 export class ApiError extends Error {
   readonly problem: Problem;
+  /** After how many seconds it may be tried again, where the server said so. */
+  readonly retryAfter: number | undefined;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, retryAfter?: number) {
     super(problem.detail);
     this.name = 'ApiError';
     this.problem = problem;
+    this.retryAfter = retryAfter;
   }
 
   get code(): string {
@@ -79,7 +82,8 @@ async function request(method: string, path: string, options: { query?: Query; b
         code: 'UNEXPECTED',
       };
     }
-    throw new ApiError(problem);
+    const wait = Number(response.headers.get('retry-after') ?? 'none');
+    throw new ApiError(problem, Number.isFinite(wait) ? wait : undefined);
   }
   return response;
 }

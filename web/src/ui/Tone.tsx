@@ -14,7 +14,7 @@ const WORDS: Record<Tone, string> = {
 };
 
 /** The icon of a tone, in its colour. With `label` it is read out. */
-export function ToneIcon({ tone, size = 16, label }: { tone: Tone; size?: number; label?: string }) {
+export function ToneIcon({ tone, size = 16, label }: { tone: Tone; size?: number; label?: string | undefined }) {
   return (
     <span className="tone-icon" data-tone={tone}>
       <Icon name={ICONS[tone]} size={size} {...(label !== undefined && { label })} />
@@ -23,7 +23,7 @@ export function ToneIcon({ tone, size = 16, label }: { tone: Tone; size?: number
 }
 
 /** Icon and word on a quiet ground. Without children it says the tone's own word. */
-export function ToneBadge({ tone, icon, title, children }: { tone: Tone; icon?: IconName; title?: string; children?: ReactNode }) {
+export function ToneBadge({ tone, icon, title, children }: { tone: Tone; icon?: IconName | undefined; title?: string | undefined; children?: ReactNode }) {
   return (
     <span className="tone-badge" data-tone={tone} title={title}>
       <Icon name={icon ?? ICONS[tone]} size={13} />

@@ -1,13 +1,217 @@
-import { Paper } from '@mantine/core';
+// One approval. The exact plan first; after the click the same card tells what came of it.
 
-import type { Schemas } from '../../api/client';
-import { useApi } from '../../api/hooks';
-import { Failed, Loading } from '../../ui/States';
+import { Anchor, Button, Group, Paper, Stack, Text, Textarea, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 
-/** One approval: the exact plan, why, what it touches, and the decision. `compact` for lists. */
-export function ApprovalCard({ id }: { id: string; compact?: boolean }) {
-  const approval = useApi<Schemas['Approval']>(['approval', id], `/approvals/${id}`);
-  if (approval.isPending) return <Loading what="the approval" />;
-  if (approval.isError) return <Failed error={approval.error} retry={() => void approval.refetch()} />;
-  return <Paper withBorder p="md">{approval.data.plan.tool}</Paper>;
+import { useApi, useChannel, useMay } from '../../api/hooks';
+import { useNow } from '../../lib/clock';
+import { duration } from '../../lib/format';
+import { Mono } from '../../ui/Code';
+import { useShortcut } from '../../ui/shortcuts';
+import { ErrorCode, Failed, Loading } from '../../ui/States';
+import { Ago, Countdown } from '../../ui/Time';
+import { ToneBadge, ToneIcon } from '../../ui/Tone';
+import { EditForm } from './EditForm';
+import { Plan, Reasons } from './Plan';
+import { type Decision, useDecision } from './useDecision';
+import { type Approval, ending, planTitle, progress, type Step, type Trouble, unfinished } from './words';
+
+function Line({ step }: { step: Step }) {
+  return (
+    <Group gap="sm" wrap="nowrap" align="flex-start" component="li" className={step.busy ? 'busy' : undefined}>
+      <ToneIcon tone={step.tone} label={step.tone} />
+      <Text size="sm">{step.words}</Text>
+    </Group>
+  );
+}
+
+function Told({ told }: { told: Trouble }) {
+  return (
+    <Paper withBorder p="sm" role="alert" className="failed">
+      <Group gap="sm" wrap="nowrap" align="flex-start">
+        <ToneIcon tone="failed" label="not taken" />
+        <Stack gap={2}>
+          <Text size="sm" fw={600}>{told.title}</Text>
+          <Text size="sm">{told.meaning}</Text>
+          <Text size="sm" c="dimmed">What to do: {told.todo} {told.code !== undefined && <ErrorCode code={told.code} />}</Text>
+        </Stack>
+      </Group>
+    </Paper>
+  );
+}
+
+function DenyForm({ decision, onDone }: { decision: Decision; onDone: () => void }) {
+  const [reason, setReason] = useState('');
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+  }, []);
+  const given = reason.trim();
+  const send = () => {
+    if (given !== '') void decision.deny(given).then((done) => { if (done) onDone(); });
+  };
+  return (
+    <Stack gap="sm" component="section" aria-label="Deny">
+      <Textarea
+        ref={box} label="Why not?" description="The agent reads this and goes on without it: say what to do instead." required
+        autosize minRows={2} maxRows={8} value={reason} onChange={(event) => { setReason(event.currentTarget.value); }}
+        placeholder="Not during backups. Look at the disk first."
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send();
+          if (event.key === 'Escape') onDone();
+        }}
+      />
+      <Group gap="sm">
+        <Button className="danger" disabled={given === ''} loading={decision.busy === 'denying'} onClick={send}>Deny</Button>
+        <Button variant="subtle" color="gray" onClick={onDone}>Back</Button>
+        {decision.busy === 'denying' && <Text size="sm" role="status">Telling the agent…</Text>}
+      </Group>
+    </Stack>
+  );
+}
+
+function Buttons({ approval, decision, mode, setMode, keys }: {
+  approval: Approval;
+  decision: Decision;
+  mode: 'look' | 'deny' | 'edit';
+  setMode: (mode: 'look' | 'deny' | 'edit') => void;
+  keys: boolean;
+}) {
+  const may = useMay('approve');
+  const yes = useRef<HTMLButtonElement>(null);
+  const late = useNow() > Date.parse(approval.expires_at);
+  const can = approval.may_approve && !late;
+  const on = keys && mode === 'look' && may && !late;
+  useShortcut('a', 'Approve: focuses the button, Enter then approves', () => {
+    yes.current?.focus();
+    yes.current?.scrollIntoView({ block: 'nearest' });
+  }, { enabled: on && can });
+  useShortcut('d', 'Deny with a reason', () => { setMode('deny'); }, { enabled: on });
+  useShortcut('e', 'Edit the plan', () => { setMode('edit'); }, { enabled: on });
+
+  if (late) return <Text size="sm">The time is up. Nothing was done; the session is told that nobody decided.</Text>;
+  if (!may) return <Text size="sm" c="dimmed">Your role may look at this, but not decide. An approver must.</Text>;
+  const words = decision.busy === 'approving' ? 'Sending your approval…' : undefined;
+  return (
+    <Stack gap="sm">
+      {!approval.may_approve && (
+        <Group gap="sm" wrap="nowrap">
+          <ToneIcon tone="waiting" />
+          <Text size="sm">{approval.may_not_because ?? 'You may not approve this one.'}</Text>
+        </Group>
+      )}
+      <Group gap="sm">
+        <Button
+          ref={yes} className="write" disabled={!can} loading={decision.busy === 'approving'}
+          onFocus={() => { decision.prepare(); }} onClick={() => { decision.approve(); }}
+        >
+          Approve
+        </Button>
+        <Button variant="default" onClick={() => { setMode('deny'); }} disabled={decision.busy !== undefined}>Deny…</Button>
+        <Button variant="default" onClick={() => { setMode('edit'); }} disabled={decision.busy !== undefined}>Edit…</Button>
+        {words !== undefined && <Text size="sm" role="status">{words}</Text>}
+      </Group>
+    </Stack>
+  );
+}
+
+function After({ approval }: { approval: Approval }) {
+  const steps = progress(approval);
+  const end = ending(approval);
+  const { action } = approval;
+  return (
+    <Stack gap="sm" aria-live="polite">
+      {steps.length > 0 && <Stack gap={4} component="ol" className="plain-list">{steps.map((step, index) => <Line key={index} step={step} />)}</Stack>}
+      {action?.receipt && (
+        <Paper withBorder p="sm" className="receipt">
+          <Text size="sm" fw={600}>Receipt <Mono>{action.receipt}</Mono></Text>
+          <Text size="sm" className="prewrap">{action.summary}</Text>
+          <Text size="sm" c="dimmed">
+            {action.finished_at && <>took {duration((Date.parse(action.finished_at) - Date.parse(action.started_at)) / 1000)}, ended <Ago at={action.finished_at} /></>}
+          </Text>
+        </Paper>
+      )}
+      {end && <Stack gap={4} component="ul" className="plain-list"><Line step={end} /></Stack>}
+      {approval.reason && <Text size="sm">Reason: “{approval.reason}”</Text>}
+    </Stack>
+  );
+}
+
+function badge(approval: Approval) {
+  if (approval.status === 'pending') return <ToneBadge tone="waiting">waiting for you</ToneBadge>;
+  const last = progress(approval).at(-1) ?? ending(approval);
+  if (approval.action?.verification === 'verified') return <ToneBadge tone="verified">verified</ToneBadge>;
+  if (last?.busy) return <ToneBadge tone="write">under way</ToneBadge>;
+  return <ToneBadge tone={last?.tone ?? 'plain'} icon={last?.tone === 'plain' ? 'check' : undefined}>{approval.status}</ToneBadge>;
+}
+
+/** One approval: the exact plan, why, what it touches, and the decision. `keys` gives it `a`, `d`, `e`. */
+export function ApprovalCard({ id, compact = false, keys = !compact }: { id: string; compact?: boolean; keys?: boolean }) {
+  const query = useApi<Approval>(['approval', id], `/approvals/${id}`, undefined, {
+    // Events drive it; asking now and then is for a line that is down.
+    refetchInterval: ({ state }) => (state.data && unfinished(state.data) ? (state.data.status === 'pending' ? 15_000 : 3_000) : false),
+  });
+  const approval = query.data;
+  const decision = useDecision(approval);
+  const [mode, setMode] = useState<'look' | 'deny' | 'edit'>('look');
+  const [open, setOpen] = useState(!compact);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useChannel(approval && unfinished(approval) ? `session:${approval.session}` : undefined, (event) => {
+    if (event.position === undefined) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => void query.refetch(), 100);
+  });
+  useEffect(() => () => {
+    clearTimeout(timer.current);
+  }, []);
+
+  if (query.isPending) return <Paper withBorder p="md"><Loading what="the approval" /></Paper>;
+  if (!approval) return <Failed error={query.error} retry={() => void query.refetch()} />;
+  const pending = approval.status === 'pending';
+  const title = planTitle(approval.plan);
+  return (
+    <Stack gap="sm">
+      <Paper withBorder p="md" component="article" className="approval" data-tone={pending ? 'waiting' : 'plain'} aria-label={title} id={`approval-${id}`}>
+        <Stack gap="md">
+          <Group justify="space-between" wrap="nowrap" align="flex-start">
+            <Group gap="sm">
+              {badge(approval)}
+              <Title order={2} size="h5">
+                <Anchor inherit c="inherit" renderRoot={(props) => <Link {...props} to="/approvals/$id" params={{ id }} />}>{title}</Anchor>
+              </Title>
+            </Group>
+            {pending ? <Countdown until={approval.expires_at} /> : <Text size="sm" c="dimmed"><Ago at={approval.decided_at ?? approval.opened_at} /></Text>}
+          </Group>
+          {!pending && <After approval={approval} />}
+          {(pending || open) && <Plan approval={approval} />}
+          {open ? <Reasons approval={approval} /> : pending && (
+            <Text size="sm">
+              {approval.blast_radius}
+              {approval.why && <span className="dim"> · “{approval.why}”</span>}
+            </Text>
+          )}
+          {decision.failed && <Told told={decision.failed} />}
+          {pending && mode === 'deny' && <DenyForm decision={decision} onDone={() => { setMode('look'); }} />}
+          {pending && mode === 'edit' && (
+            <EditForm
+              key={approval.plan_hash} approval={approval} busy={decision.busy === 'editing'} onCancel={() => { setMode('look'); }}
+              onSend={(args) => void decision.edit(args).then((next) => { if (next) setMode('look'); })}
+            />
+          )}
+          {pending && mode === 'look' && <Buttons approval={approval} decision={decision} mode={mode} setMode={(next) => { decision.forget(); setMode(next); }} keys={keys} />}
+          {(compact || !pending) && (
+            <Button variant="subtle" color="gray" size="compact-xs" className="self-start" aria-expanded={open} onClick={() => { setOpen(!open); }}>
+              {open ? 'Less' : pending ? 'Why, risk and evidence' : 'The plan and why'}
+            </Button>
+          )}
+        </Stack>
+      </Paper>
+      {approval.edited_into && (
+        <div className="nested">
+          <ApprovalCard id={approval.edited_into} compact={compact} keys={keys} />
+        </div>
+      )}
+    </Stack>
+  );
 }

@@ -1,5 +1,170 @@
+// In two seconds: does something wait for me, is anything wrong, what is it doing.
+
+import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+import type { Schemas } from '../../api/client';
+import { useApi } from '../../api/hooks';
+import { plural } from '../../lib/format';
+import { useOverview } from '../../ui/frame/overview';
+import { LEVELS, modeSays } from '../../ui/frame/words';
 import { Page } from '../../ui/Page';
+import { isOpen, StatusBadge, statusWords } from '../../ui/Status';
+import { Empty, Failed, Loading } from '../../ui/States';
+import { Ago, Elapsed } from '../../ui/Time';
+import { ToneBadge, ToneIcon } from '../../ui/Tone';
+import { ApprovalCard } from '../approvals/ApprovalCard';
+import { useCards } from '../approvals/useCards';
+import { useLatest } from './latest';
+
+type Summary = Schemas['SessionSummary'];
+
+function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+  return (
+    <Stack gap="sm" component="section" aria-label={title}>
+      <Group justify="space-between"><Title order={2} size="h5">{title}</Title>{aside}</Group>
+      {children}
+    </Stack>
+  );
+}
+
+function NeedsMe() {
+  const { query, ids, waiting } = useCards();
+  const title = waiting.size > 0 ? `Needs you now: ${waiting.size}` : 'Needs you now';
+  return (
+    <Section title={title} aside={<Anchor size="sm" renderRoot={(props) => <Link {...props} to="/approvals" />}>All approvals</Anchor>}>
+      {query.isPending && <Loading what="what waits" lines={2} />}
+      {query.isError && ids.length === 0 && <Failed error={query.error} retry={() => void query.refetch()} />}
+      {query.isSuccess && ids.length === 0 && (
+        <Paper withBorder p="md"><Text size="sm">Nothing waits for you. When an agent wants to change something, its exact plan appears here first.</Text></Paper>
+      )}
+      {ids.map((id, index) => <ApprovalCard key={id} id={id} compact keys={index === 0} />)}
+    </Section>
+  );
+}
+
+function Running({ session }: { session: Summary }) {
+  const latest = useLatest(session);
+  return (
+    <Paper withBorder p="sm" component="article">
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <Anchor fw={600} size="sm" c="inherit" className="truncate" renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: session.id }} />}>{session.title}</Anchor>
+        <Group gap="sm" wrap="nowrap">
+          <Text size="sm" c="dimmed"><Elapsed from={session.started_at ?? session.created_at} /></Text>
+          <StatusBadge status={session.status} />
+        </Group>
+      </Group>
+      <Group gap={6} wrap="nowrap" className="latest">
+        <ToneIcon tone={latest.tone} size={14} {...(latest.tone !== 'plain' && { label: latest.tone })} />
+        <Text size="sm" c="dimmed" className="truncate">{latest.words}</Text>
+      </Group>
+    </Paper>
+  );
+}
+
+function Recent({ sessions }: { sessions: readonly Summary[] }) {
+  return (
+    <Paper withBorder component="ul" className="plain-list rows">
+      {sessions.map((session) => (
+        <li key={session.id}>
+          <Link to="/sessions/$id" params={{ id: session.id }} className="row">
+            <StatusBadge status={session.status} />
+            <span className="grow truncate">{session.title}</span>
+            {session.writes > 0 && <span className="wide"><ToneBadge tone="write">{plural(session.writes, 'write')}</ToneBadge></span>}
+            {session.refusals > 0 && <span className="wide"><ToneBadge tone="refused">{session.refusals} refused</ToneBadge></span>}
+            <span className="dim"><Ago at={session.completed_at ?? session.last_interaction_at} /></span>
+          </Link>
+        </li>
+      ))}
+    </Paper>
+  );
+}
+
+function Sessions() {
+  const query = useApi<Schemas['SessionList']>(['sessions'], '/sessions', { page_size: 20, sort: 'last_interaction_at', order: 'desc' }, { refetchInterval: 30_000 });
+  if (query.isPending) return <Loading what="sessions" lines={4} />;
+  if (query.isError) return <Failed error={query.error} retry={() => void query.refetch()} />;
+  const open = query.data.sessions.filter((each) => isOpen(each.status));
+  const ended = query.data.sessions.filter((each) => !isOpen(each.status)).slice(0, 8);
+  if (query.data.total === 0) {
+    return (
+      <Empty
+        title="No session yet"
+        command={`interlock alert submit --type service-crash 'jellyfin is down on homepage-docker'\n\ncurl -H "Authorization: Bearer $INTERLOCK_TOKEN" -H 'content-type: application/json' \\\n  -d '{"alert_type":"service-crash","data":"jellyfin is down on homepage-docker"}' \\\n  ${window.location.origin}/api/v1/alerts`}
+      >
+        Send an alert, or <Anchor inherit renderRoot={(props) => <Link {...props} to="/chat" />}>ask a question</Anchor>. A token for the second way is made in{' '}
+        <Anchor inherit renderRoot={(props) => <Link {...props} to="/settings/$tab" params={{ tab: 'tokens' }} />}>Settings</Anchor>.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Section title={open.length > 0 ? `Running: ${open.length}` : 'Running'}>
+        {open.length === 0 ? <Text size="sm" c="dimmed">No agent is at work.</Text> : open.map((session) => <Running key={session.id} session={session} />)}
+      </Section>
+      <Section title="Recent" aside={<Anchor size="sm" renderRoot={(props) => <Link {...props} to="/sessions" />}>All sessions</Anchor>}>
+        {ended.length === 0 ? <Text size="sm" c="dimmed">None has ended yet.</Text> : <Recent sessions={ended} />}
+      </Section>
+    </>
+  );
+}
+
+function Health({ overview }: { overview: Schemas['Overview'] }) {
+  const { health, writes } = overview;
+  const bad = health.checks.filter((check) => !check.ok);
+  return (
+    <Section title="Health">
+      <Paper withBorder p="sm">
+        <Stack gap="sm">
+          <Group gap="sm">
+            {bad.length === 0 ? <ToneBadge tone="plain" icon="check">{health.status}</ToneBadge> : <ToneBadge tone="failed">{health.status}: {plural(bad.length, 'problem')}</ToneBadge>}
+            <Text size="sm" c="dimmed">up since <Ago at={overview.started_at} /></Text>
+          </Group>
+          <ul className="plain-list checks">
+            {[...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok)).map((check) => (
+              <li key={check.name}>
+                <ToneIcon tone={check.ok ? 'plain' : 'failed'} size={14} label={check.ok ? 'works' : 'does not work'} />
+                <span className="mono">{check.name}</span>
+                <span className="dim grow">{check.detail}</span>
+              </li>
+            ))}
+          </ul>
+        </Stack>
+      </Paper>
+      <Paper withBorder p="sm">
+        <dl className="facts">
+          <dt>Level</dt>
+          <dd><b>{LEVELS[overview.level].name}</b>. {LEVELS[overview.level].says}{overview.four_eyes && ' Somebody else than the owner of a session must approve.'}</dd>
+          <dt>Mode</dt>
+          <dd><b>{overview.mode}</b>. {modeSays(overview.mode)}</dd>
+          <dt>Writes</dt>
+          <dd>{writes.stopped ? <ToneBadge tone="refused">stopped{writes.by ? ` by ${writes.by}` : ''}</ToneBadge> : 'go, as far as level and mode let them'}</dd>
+          <dt>Sessions</dt>
+          <dd>{overview.sessions.filter((each) => each.count > 0).map((each) => `${each.count} ${statusWords(each.status)}`).join(', ') || 'none yet'}</dd>
+          <dt>Version</dt>
+          <dd>{overview.version}</dd>
+        </dl>
+      </Paper>
+    </Section>
+  );
+}
 
 export function Overview() {
-  return <Page title="Overview">…</Page>;
+  const overview = useOverview();
+  return (
+    <Page title="Overview">
+      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="xl" className="overview">
+        <Stack gap="xl" className="overview-main">
+          <NeedsMe />
+          <Sessions />
+        </Stack>
+        <div>
+          {overview.isPending && <Loading what="the state of the server" />}
+          {overview.isError && !overview.data && <Failed error={overview.error} retry={() => void overview.refetch()} />}
+          {overview.data && <Health overview={overview.data} />}
+        </div>
+      </SimpleGrid>
+    </Page>
+  );
 }

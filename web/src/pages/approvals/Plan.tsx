@@ -1,0 +1,114 @@
+import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+
+import { duration, plural } from '../../lib/format';
+import { CodeBlock, Mono } from '../../ui/Code';
+import { ChangeTable, UnifiedDiff } from '../../ui/Json';
+import { Ago } from '../../ui/Time';
+import { ToneBadge } from '../../ui/Tone';
+import { type Approval, riskWords } from './words';
+
+/** The exact plan: what happens, step by step; the command; how a file differs. */
+export function Plan({ approval }: { approval: Approval }) {
+  const { plan } = approval;
+  return (
+    <Stack gap="sm">
+      {approval.edited_from && (
+        <Stack gap={4}>
+          <Text size="sm" fw={600}>Edited by {approval.edited_from.by}: what differs from what the agent proposed</Text>
+          <ChangeTable changes={approval.edited_from.changes} />
+        </Stack>
+      )}
+      <Table className="plan" verticalSpacing={4} withTableBorder aria-label="The exact plan">
+        <Table.Tbody>
+          {plan.steps.map((step, index) => (
+            <Table.Tr key={index}>
+              <Table.Th scope="row">{step.label}</Table.Th>
+              <Table.Td className="mono prewrap">{step.value}</Table.Td>
+            </Table.Tr>
+          ))}
+          {plan.resource && (
+            <Table.Tr>
+              <Table.Th scope="row">On</Table.Th>
+              <Table.Td>
+                {plan.resource_name && <>{plan.resource_name} </>}
+                <Mono>{plan.resource}</Mono>
+                {plan.resource_state && <span className="dim">, was {plan.resource_state}</span>}
+              </Table.Td>
+            </Table.Tr>
+          )}
+          {plan.expectation && (
+            <Table.Tr>
+              <Table.Th scope="row">Afterwards</Table.Th>
+              <Table.Td>{plan.expectation}</Table.Td>
+            </Table.Tr>
+          )}
+          <Table.Tr>
+            <Table.Th scope="row">May take</Table.Th>
+            <Table.Td>{duration(plan.timeout_seconds)}</Table.Td>
+          </Table.Tr>
+        </Table.Tbody>
+      </Table>
+      {plan.command && <CodeBlock text={plan.command} label="command" />}
+      {plan.diff && <UnifiedDiff text={plan.diff} />}
+    </Stack>
+  );
+}
+
+/** Why, what it touches, what it rests on, who asked. */
+export function Reasons({ approval }: { approval: Approval }) {
+  const { plan } = approval;
+  return (
+    <dl className="facts">
+      {approval.why && (
+        <>
+          <dt>Why</dt>
+          <dd>“{approval.why}” <span className="dim">— the agent</span></dd>
+        </>
+      )}
+      <dt>Touches</dt>
+      <dd>{approval.blast_radius}</dd>
+      <dt>Risk</dt>
+      <dd>
+        <Group gap={6} component="span" display="inline-flex">
+          {plan.risk === 'high' && <ToneBadge tone="write" icon="failed">high risk</ToneBadge>}
+          <span>{riskWords(plan.risk)}</span>
+        </Group>
+      </dd>
+      {approval.reasons.length > 0 && (
+        <>
+          <dt>You are asked because</dt>
+          <dd>{approval.reasons.join('; ')}</dd>
+        </>
+      )}
+      <dt>Rests on</dt>
+      <dd>
+        {approval.evidence.length === 0 ? (
+          <span className="dim">nothing that was read about this resource</span>
+        ) : (
+          <details>
+            <summary>{plural(approval.evidence.length, 'reading')} of this resource</summary>
+            <ul className="evidence">
+              {approval.evidence.map((each) => (
+                <li key={each.id}>
+                  <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} hash={`evidence-${each.id}`} />} size="sm">
+                    {each.tool}
+                  </Anchor>{' '}
+                  <span className="dim"><Ago at={each.taken_at} /></span>
+                  <div className="mono dim clamp">{each.excerpt}</div>
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </dd>
+      <dt>Asked by</dt>
+      <dd>
+        {approval.owner ?? 'an alert'}, <Ago at={approval.opened_at} />, in{' '}
+        <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} />} size="sm">
+          {approval.session_title}
+        </Anchor>
+      </dd>
+    </dl>
+  );
+}

@@ -1,0 +1,166 @@
+// What an approval is and became, in words. No markup, no requests: a table of cases tests it.
+
+import { ApiError, type Schemas } from '../../api/client';
+import type { Tone } from '../../theme';
+
+export type Approval = Schemas['Approval'];
+
+/** What the plan does, as a heading: `Restart on homepage-docker`. */
+export function planTitle(plan: Approval['plan']): string {
+  const what = plan.action ? `${plan.tool} ${plan.action}` : plan.tool;
+  const where = plan.resource_name ?? plan.resource;
+  return where ? `${what} on ${where}` : what;
+}
+
+const RISKS: Record<Schemas['RiskLevel'], string> = {
+  low: 'Low risk: it is easily taken back.',
+  medium: 'Medium risk: something may be away for a moment.',
+  high: 'High risk: harm may last. Read every line of the plan.',
+};
+
+export function riskWords(risk: Schemas['RiskLevel']): string {
+  return RISKS[risk];
+}
+
+export interface Step {
+  tone: Tone;
+  words: string;
+  /** Whether it still goes on. */
+  busy?: boolean;
+}
+
+const OUTCOMES: Record<Schemas['Outcome'], Step> = {
+  succeeded: { tone: 'plain', words: 'It ran to its end without an error.' },
+  failed: { tone: 'failed', words: 'It ran and failed.' },
+  timed_out: { tone: 'failed', words: 'It took longer than it may and was stopped; part of it may have happened.' },
+  interrupted_unknown: { tone: 'failed', words: 'It was interrupted: nobody knows whether it happened. Look at the resource before you try again.' },
+  cancelled: { tone: 'plain', words: 'It was cancelled before it ended.' },
+};
+
+const VERIFICATIONS: Record<Schemas['Verification'], Step> = {
+  verified: { tone: 'verified', words: 'Verified: a reading of that very resource shows what was expected.' },
+  failed: { tone: 'failed', words: 'Not as expected: a reading of that very resource shows something else.' },
+  observed: { tone: 'plain', words: 'Looked at afterwards, but nothing certain was expected of it: not verified.' },
+  inconclusive: { tone: 'failed', words: 'It could not be told from the reading whether it worked: not verified.' },
+};
+
+/** What happened after the yes, as far as it is known: approved → ran → verified. */
+export function progress(approval: Approval): Step[] {
+  if (approval.status !== 'approved') return [];
+  const steps: Step[] = [{ tone: 'plain', words: `Approved${approval.decided_by ? ` by ${approval.decided_by}` : ''}.` }];
+  const { action } = approval;
+  if (!action) {
+    steps.push({ tone: 'write', words: 'Checked again against how things stand now, then it runs…', busy: true });
+    return steps;
+  }
+  if (!action.outcome) {
+    steps.push({ tone: 'write', words: 'It runs…', busy: true });
+    return steps;
+  }
+  steps.push(OUTCOMES[action.outcome]);
+  if (action.verification) steps.push(VERIFICATIONS[action.verification]);
+  else if (action.outcome === 'succeeded') steps.push({ tone: 'read', words: 'The resource is read again to see whether it worked…', busy: true });
+  return steps;
+}
+
+/** Whether something about it is still to come. */
+export function unfinished(approval: Approval): boolean {
+  return approval.status === 'pending' || progress(approval).some((step) => step.busy === true);
+}
+
+/** How it ended, for what was not approved; nothing while it waits. */
+export function ending(approval: Approval): Step | undefined {
+  const by = approval.decided_by ? ` by ${approval.decided_by}` : '';
+  switch (approval.status) {
+    case 'pending':
+    case 'approved':
+      return undefined;
+    case 'denied':
+      return { tone: 'refused', words: `Denied${by}. The agent was told why and went on without it.` };
+    case 'edited':
+      return { tone: 'plain', words: `Edited${by}. The changed plan waits in its own card.` };
+    case 'expired':
+      return { tone: 'refused', words: 'Expired: nobody decided in time, so nothing was done. Ask in the session again if it is still needed.' };
+    case 'withdrawn':
+      return { tone: 'plain', words: 'Withdrawn: the session ended before anybody decided. Nothing was done.' };
+    default:
+      return { tone: 'plain', words: `It is ${approval.status}. Nothing more is known here; the session says more.` };
+  }
+}
+
+export interface Trouble {
+  title: string;
+  meaning: string;
+  todo: string;
+  code?: string | undefined;
+}
+
+/** Why a decision did not take, in words. `seen` is what was on the screen, `now` what the server says after. */
+export function trouble(error: unknown, seen: Approval, now: Approval | undefined): Trouble {
+  if (!(error instanceof ApiError)) {
+    return {
+      title: 'The page has a fault',
+      meaning: error instanceof Error ? error.message : String(error),
+      todo: 'Load the page again and look whether the decision was taken before you repeat it.',
+    };
+  }
+  const { code, status, problem } = error;
+  const todo = problem.hint ?? undefined;
+  if (status === 0) {
+    return {
+      title: 'The server did not answer',
+      meaning: 'It is not known whether the decision arrived.',
+      todo: 'Wait until the connection is back: this card then shows where it stands.',
+      code,
+    };
+  }
+  if (now && now.status !== 'pending') {
+    const who = now.decided_by ?? 'somebody else';
+    const what: Record<string, string> = {
+      approved: `${who} approved it`, denied: `${who} denied it`, edited: `${who} edited it`,
+      expired: 'The time was up', withdrawn: 'The session withdrew it',
+    };
+    return {
+      title: `${what[now.status] ?? `It is ${now.status}`} before your click arrived`,
+      meaning: 'Your click changed nothing.',
+      todo: now.status === 'edited' ? 'Read the changed plan below.' : now.status === 'expired' ? 'Ask in the session again if it is still needed.' : 'There is nothing more to do here.',
+      code,
+    };
+  }
+  if (now && now.plan_hash !== seen.plan_hash) {
+    return {
+      title: 'The plan is not the one that you saw',
+      meaning: 'It changed while the card was open, so your click was not taken.',
+      todo: 'The card shows the plan as it is now. Read it again, then decide.',
+      code,
+    };
+  }
+  if (now && !now.may_approve && now.four_eyes) {
+    return {
+      title: 'Somebody else must approve this',
+      meaning: now.may_not_because ?? problem.detail,
+      todo: 'Send the address of this page to another approver. You can still deny it.',
+      code,
+    };
+  }
+  if (code === 'ACTION_NOT_ALLOWED') {
+    return {
+      title: 'The gate refuses it',
+      meaning: problem.detail,
+      todo: todo ?? 'Things stand differently now than when the plan was made. Deny it with that reason, so that the agent looks again, or edit it.',
+      code,
+    };
+  }
+  if (code === 'CSRF_FAILED' || status === 401) {
+    return { title: 'You are not signed in any more', meaning: problem.detail, todo: 'Sign in again; the card waits.', code };
+  }
+  if (status === 403) {
+    return { title: 'Not taken', meaning: problem.detail, todo: todo ?? 'Click Approve again: a fresh permission to decide is fetched.', code };
+  }
+  return { title: problem.title, meaning: problem.detail, todo: todo ?? 'Read the card again, then try once more.', code };
+}
+
+/** What a screen reader says when a new one waits. */
+export function announcement(approval: Approval): string {
+  return `Approval needed: ${planTitle(approval.plan)}. ${approval.blast_radius}`;
+}

@@ -1,0 +1,42 @@
+import { Popover, Stack, Text } from '@mantine/core';
+
+import { Icon } from '../icons';
+import { useOverview } from './overview';
+import { LEVELS, modeSays, pillTone } from './words';
+
+/** Control level and mode as one; a click explains them. */
+export function LevelPill() {
+  const { data } = useOverview();
+  if (!data) return null;
+  const level = LEVELS[data.level];
+  return (
+    <Popover position="bottom-start" width={320} withArrow trapFocus returnFocus>
+      <Popover.Target>
+        <button type="button" className="pill" data-tone={pillTone(data.level, data.mode)} aria-label={`Control level ${level.name}, mode ${data.mode}. Explain`}>
+          <Icon name={data.level === 'read_only' ? 'read' : data.level === 'controlled' ? 'approvals' : 'line'} size={14} />
+          <span>{level.name}</span>
+          <span className="pill-mode">{data.mode}</span>
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="sm" tabIndex={-1}>
+          <div>
+            <Text size="sm" fw={600}>Level: {level.name}</Text>
+            <Text size="sm">{level.says}</Text>
+          </div>
+          <div>
+            <Text size="sm" fw={600}>Mode: {data.mode}</Text>
+            <Text size="sm">{modeSays(data.mode)}</Text>
+          </div>
+          {data.four_eyes && (
+            <div>
+              <Text size="sm" fw={600}>Four eyes</Text>
+              <Text size="sm">Who owns a session may not approve its writes: somebody else must.</Text>
+            </div>
+          )}
+          <Text size="xs" c="dimmed">Both are set in the configuration file of the server, not here.</Text>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

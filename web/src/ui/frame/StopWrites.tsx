@@ -1,0 +1,112 @@
+// The switch that stops every write at once. Always in the same place; stopping is easy, resuming is for admins.
+
+import { Button, Group, List, Modal, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+
+import type { Schemas } from '../../api/client';
+import { useMay, useSend } from '../../api/hooks';
+import { Icon } from '../icons';
+import { Failed } from '../States';
+import { Ago } from '../Time';
+import { useOverview } from './overview';
+
+type Writes = Schemas['Writes'];
+const CHANGES = [['overview'], ['approval'], ['approvals']] as const;
+
+function StopDialog({ onClose }: { onClose: () => void }) {
+  const [reason, setReason] = useState('');
+  const stop = useSend<Schemas['StopWrites'], Writes>('POST', '/writes/stop', { invalidates: CHANGES, onSuccess: onClose });
+  return (
+    <Modal opened onClose={onClose} title="Stop all writes?" centered>
+      <Stack gap="md">
+        <List size="sm" spacing={4}>
+          <List.Item>From now on <b>no write begins</b>: no restart, no change of a file, no command that changes something, in any session, also if it was approved.</List.Item>
+          <List.Item>A write that <b>already runs</b> goes on to its end.</List.Item>
+          <List.Item>Reading, questions and answers <b>go on</b>.</List.Item>
+          <List.Item>It stays so, also after a restart, until an <b>admin</b> resumes.</List.Item>
+        </List>
+        <Textarea
+          label="Why? (the others see it)" autosize minRows={2} value={reason} placeholder="Something restarts again and again" data-autofocus
+          onChange={(event) => { setReason(event.currentTarget.value); }}
+        />
+        {stop.isError && <Failed error={stop.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>Back</Button>
+          <Button className="danger" loading={stop.isPending} leftSection={<Icon name="stop" />} onClick={() => { stop.mutate({ reason: reason.trim() || null }); }}>
+            Stop all writes
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function ResumeDialog({ onClose }: { onClose: () => void }) {
+  const resume = useSend<undefined, Writes>('POST', '/writes/resume', { invalidates: CHANGES, onSuccess: onClose });
+  return (
+    <Modal opened onClose={onClose} title="Let writes go again?" centered>
+      <Stack gap="md">
+        <Text size="sm">
+          Writes that were approved and whose time is not up may run at once. Each is checked again against how things stand now.
+        </Text>
+        {resume.isError && <Failed error={resume.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>Back</Button>
+          <Button className="write" loading={resume.isPending} leftSection={<Icon name="play" />} onClick={() => { resume.mutate(undefined); }}>Resume writes</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** In the top bar: stops, or says that they are stopped. */
+export function StopWrites() {
+  const { data } = useOverview();
+  const operate = useMay('operate');
+  const admin = useMay('admin');
+  const [open, setOpen] = useState(false);
+  if (!data) return null;
+  const close = () => { setOpen(false); };
+  if (data.writes.stopped) {
+    return (
+      <>
+        <Button size="compact-sm" className="danger" leftSection={<Icon name="stop" size={14} />} disabled={!admin} onClick={() => { setOpen(true); }} title={admin ? 'Resume writes' : 'An admin can resume'}>
+          Writes stopped
+        </Button>
+        {open && <ResumeDialog onClose={close} />}
+      </>
+    );
+  }
+  if (!operate) return null;
+  return (
+    <>
+      <Button size="compact-sm" variant="default" className="stop" leftSection={<Icon name="stop" size={14} />} onClick={() => { setOpen(true); }}>
+        Stop writes
+      </Button>
+      {open && <StopDialog onClose={close} />}
+    </>
+  );
+}
+
+/** While writes are stopped: who, when, why, and how to resume. */
+export function StoppedBanner() {
+  const { data } = useOverview();
+  const admin = useMay('admin');
+  const [open, setOpen] = useState(false);
+  if (!data?.writes.stopped) return null;
+  const { by, at, reason } = data.writes;
+  return (
+    <div className="banner" data-tone="refused" role="alert">
+      <Icon name="stop" />
+      <span className="grow">
+        <b>All writes are stopped</b>
+        {by && <> by {by}</>}
+        {at && <>, <Ago at={at} /></>}
+        {reason ? <>: “{reason}”</> : '.'}
+        {!admin && ' An admin can resume them.'}
+      </span>
+      {admin && <Button size="compact-sm" variant="default" onClick={() => { setOpen(true); }}>Resume…</Button>}
+      {open && <ResumeDialog onClose={() => { setOpen(false); }} />}
+    </div>
+  );
+}
