@@ -8,6 +8,7 @@ import { useApi, useChannel, useMay } from '../../api/hooks';
 import { useNow } from '../../lib/clock';
 import { duration } from '../../lib/format';
 import { Mono } from '../../ui/Code';
+import { useOverview } from '../../ui/frame/overview';
 import { useShortcut } from '../../ui/shortcuts';
 import { ErrorCode, Failed, Loading } from '../../ui/States';
 import { Ago, Countdown } from '../../ui/Time';
@@ -15,7 +16,7 @@ import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { EditForm } from './EditForm';
 import { Plan, Reasons } from './Plan';
 import { type Decision, useDecision } from './useDecision';
-import { type Approval, ending, planTitle, progress, type Step, type Trouble, unfinished } from './words';
+import { type Approval, ending, planTitle, progress, riskWords, type Step, type Trouble, unfinished } from './words';
 
 function Line({ step }: { step: Step }) {
   return (
@@ -81,7 +82,8 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   const may = useMay('approve');
   const yes = useRef<HTMLButtonElement>(null);
   const late = useNow() > Date.parse(approval.expires_at);
-  const can = approval.may_approve && !late;
+  const stopped = useOverview().data?.writes.stopped ?? false;
+  const can = approval.may_approve && !late && !stopped;
   const on = keys && mode === 'look' && may && !late;
   useShortcut('a', 'Approve: focuses the button, Enter then approves', () => {
     yes.current?.focus();
@@ -95,10 +97,14 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   const words = decision.busy === 'approving' ? 'Sending your approval…' : undefined;
   return (
     <Stack gap="sm">
-      {!approval.may_approve && (
+      {(!approval.may_approve || stopped) && (
         <Group gap="sm" wrap="nowrap">
-          <ToneIcon tone="waiting" />
-          <Text size="sm">{approval.may_not_because ?? 'You may not approve this one.'}</Text>
+          <ToneIcon tone={approval.may_approve ? 'refused' : 'waiting'} />
+          <Text size="sm">
+            {approval.may_approve
+              ? 'All writes are stopped: approved now, it would be refused. Deny it, or wait until an admin resumes them.'
+              : approval.may_not_because ?? 'You may not approve this one.'}
+          </Text>
         </Group>
       )}
       <Group gap="sm">
@@ -155,7 +161,7 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
   const approval = query.data;
   const decision = useDecision(approval);
   const [mode, setMode] = useState<'look' | 'deny' | 'edit'>('look');
-  const [open, setOpen] = useState(!compact);
+  const [chosen, setOpen] = useState<boolean>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useChannel(approval && unfinished(approval) ? `session:${approval.session}` : undefined, (event) => {
     if (event.position === undefined) return;
@@ -169,6 +175,7 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
   if (query.isPending) return <Paper withBorder p="md"><Loading what="the approval" /></Paper>;
   if (!approval) return <Failed error={query.error} retry={() => void query.refetch()} />;
   const pending = approval.status === 'pending';
+  const open = chosen ?? (!compact && approval.status !== 'edited');
   const title = planTitle(approval.plan);
   return (
     <Stack gap="sm">
@@ -178,20 +185,21 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
             <Group gap="sm">
               {badge(approval)}
               <Title order={2} size="h5">
-                <Anchor inherit c="inherit" renderRoot={(props) => <Link {...props} to="/approvals/$id" params={{ id }} />}>{title}</Anchor>
+                <Anchor inherit c="inherit" underline="hover" renderRoot={(props) => <Link {...props} to="/approvals/$id" params={{ id }} />}>{title}</Anchor>
               </Title>
             </Group>
             {pending ? <Countdown until={approval.expires_at} /> : <Text size="sm" c="dimmed"><Ago at={approval.decided_at ?? approval.opened_at} /></Text>}
           </Group>
+          {!pending && decision.failed && <Told told={decision.failed} />}
           {!pending && <After approval={approval} />}
           {(pending || open) && <Plan approval={approval} />}
           {open ? <Reasons approval={approval} /> : pending && (
             <Text size="sm">
-              {approval.blast_radius}
-              {approval.why && <span className="dim"> · “{approval.why}”</span>}
+              {approval.blast_radius} <span className="dim">·</span> {riskWords(approval.plan.risk)}
+              {approval.why && <span className="dim block">“{approval.why}” — the agent</span>}
             </Text>
           )}
-          {decision.failed && <Told told={decision.failed} />}
+          {pending && decision.failed && <Told told={decision.failed} />}
           {pending && mode === 'deny' && <DenyForm decision={decision} onDone={() => { setMode('look'); }} />}
           {pending && mode === 'edit' && (
             <EditForm

@@ -5,11 +5,45 @@ import type { Tone } from '../../theme';
 
 export type Approval = Schemas['Approval'];
 
-/** What the plan does, as a heading: `Restart on homepage-docker`. */
+/** What the plan does, as a heading: `Restart jellyfin.service on homepage-docker`. */
 export function planTitle(plan: Approval['plan']): string {
-  const what = plan.action ? `${plan.tool} ${plan.action}` : plan.tool;
   const where = plan.resource_name ?? plan.resource;
-  return where ? `${what} on ${where}` : what;
+  const what = heading(plan);
+  return where && !what.endsWith(where) ? `${what} on ${where}` : what;
+}
+
+/** Arguments that say what an action is done to, where it is a part of the resource. */
+const OBJECTS = ['unit', 'service', 'container', 'path', 'file_path', 'name'] as const;
+
+function heading(plan: Approval['plan']): string {
+  const { command, action, tool } = plan;
+  if (command && command.length <= 80 && !command.includes('\n')) return `Run ${command}`;
+  if (!action) return tool;
+  const words = action.replaceAll('_', ' ');
+  const args: Record<string, unknown> = plan.arguments;
+  const object = OBJECTS.map((name) => args[name]).find((value): value is string => typeof value === 'string' && value !== '' && value.length <= 80);
+  const said = `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+  return object === undefined || object === plan.resource ? said : `${said} ${object}`;
+}
+
+export interface Row {
+  label: string;
+  value: string;
+  /** Too long for a table: shown folded. */
+  long: boolean;
+}
+
+const LABELS: Record<string, string> = { tool: 'With', resource: 'On', command: 'Runs', afterwards: 'Afterwards', 'at most': 'May take' };
+
+/** The rows of the plan, complete, with words for people. Risk has its own place below. */
+export function planRows(plan: Approval['plan']): Row[] {
+  return plan.steps
+    .filter((step) => step.label !== 'risk')
+    .map((step) => ({
+      label: LABELS[step.label] ?? step.label.replace(/^argument /i, ''),
+      value: step.value,
+      long: step.value.length > 400 || step.value.split('\n').length > 6,
+    }));
 }
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {

@@ -21,7 +21,7 @@ export function signInProblem(error: unknown, way: 'password' | 'link'): Said {
   }
   if (error.code === 'SIGN_IN_FAILED' || error.status === 401) {
     return way === 'link'
-      ? { title: 'This link does not work (any more).', todo: 'A link works once and not for long. Ask an admin for a new one, or run `interlock users link NAME` on the server.' }
+      ? { title: 'This link does not work (any more).', todo: 'A link works once and not for long. Ask an admin for a new one, or run `interlock user link NAME` on the server.' }
       : { title: 'Name or password is wrong.', todo: 'Try again. Without a password, an admin can make you a sign-in link.' };
   }
   return { title: error.problem.detail, todo: error.problem.hint ?? 'Try again.' };
