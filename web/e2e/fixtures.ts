@@ -82,6 +82,11 @@ export class Api {
   }
 }
 
+/** A program: a token, and no cookies of anybody. */
+export function program(token: string) {
+  return { extraHTTPHeaders: { authorization: `Bearer ${token}` }, storageState: { cookies: [], origins: [] } };
+}
+
 /** The card of an approval. */
 export function card(page: Page, id: string) {
   return page.locator(`#approval-${id}`);
@@ -96,7 +101,7 @@ export const test = base.extend<{ api: Api; mara: Page }>({
   },
   api: async ({ playwright }, give) => {
     const token = readFileSync(join(process.env.E2E_FOLDER ?? '', 'token'), 'utf8');
-    const request = await playwright.request.newContext({ baseURL: url(), extraHTTPHeaders: { authorization: `Bearer ${token}` } });
+    const request = await playwright.request.newContext({ ...program(token), baseURL: url() });
     const api = new Api(request);
     await give(api);
     await api.clear();

@@ -1,4 +1,4 @@
-import { browserOf, expect, test } from './fixtures';
+import { browserOf, expect, program, test } from './fixtures';
 
 test('a token is shown once, works, and is refused when it is revoked', async ({ page, playwright, baseURL }) => {
   await page.goto('/settings/tokens');
@@ -8,8 +8,8 @@ test('a token is shown once, works, and is refused when it is revoked', async ({
   const shown = page.getByRole('dialog', { name: 'The new token' });
   const secret = (await shown.locator('pre').first().innerText()).trim();
   expect(secret).toMatch(/^ilk_[0-9a-f]{64}$/);
-  const program = await playwright.request.newContext({ baseURL: baseURL ?? '', extraHTTPHeaders: { authorization: `Bearer ${secret}` } });
-  expect((await program.get('/api/v1/me')).status()).toBe(200);
+  const probe = await playwright.request.newContext({ ...program(secret), baseURL: baseURL ?? '' });
+  expect((await probe.get('/api/v1/me')).status()).toBe(200);
   await shown.getByRole('button', { name: 'I have copied it' }).click();
   await expect(page.getByText(secret)).toHaveCount(0);
   await page.reload();
@@ -18,8 +18,8 @@ test('a token is shown once, works, and is refused when it is revoked', async ({
   await page.getByRole('button', { name: 'Revoke a probe' }).click();
   await page.getByRole('button', { name: 'Revoke it' }).click();
   await expect(page.getByRole('row', { name: /a probe/ })).toContainText('revoked');
-  expect((await program.get('/api/v1/me')).status()).toBe(401);
-  await program.dispose();
+  expect((await probe.get('/api/v1/me')).status()).toBe(401);
+  await probe.dispose();
 });
 
 test('the last admin cannot give the role away', async ({ page }) => {
