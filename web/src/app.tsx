@@ -4,6 +4,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router';
 
 import { ApiError } from './api/client';
+import { styleNonce } from './lib/nonce';
 import { router } from './router';
 import { theme } from './theme';
 import { ConfirmProvider } from './ui/confirm';
@@ -28,11 +29,6 @@ const queries: QueryClient = new QueryClient({
     mutations: { retry: false },
   },
 });
-
-/** The number used once that the server lets style elements in with. */
-function styleNonce(): string {
-  return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
-}
 
 export function App() {
   return (
