@@ -31,7 +31,7 @@ const queries: QueryClient = new QueryClient({
 
 export function App() {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto">
+    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
         <ConfirmProvider>
