@@ -18,24 +18,25 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-realmodel lint audit bench bench-sessions fuzz web
+.PHONY: help demo build test test-rust test-web test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Without someone at the terminal nobody could approve: then it approves by itself, plays once and ends.
+# With someone at the terminal: a server on loopback, a sign-in link, the story in a browser. Without, nobody could
+# approve: then it approves by itself, plays once in the terminal and ends.
 demo: build ## play an incident in a simulated cluster, from the alert to the verified fix
 	@interlock="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"; \
 	if [ -t 0 ] && [ -t 2 ]; then exec "$$interlock" demo; else exec "$$interlock" demo --once --yes; fi
 
-build: ## build the binary (release)
+build: web ## build the binary with the dashboard in it (release)
 	$(call say,building the interlock binary)
 	cargo build --release --locked --package interlock
 
 # Laws are tried on the same cases every time; `make fuzz` is where new ones are looked for.
-test: export PROPTEST_RNG_SEED ?= 20260101
-test: ## run every test
+test-rust: export PROPTEST_RNG_SEED ?= 20260101
+test-rust: web ## run the tests of the rooms
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	  printf '==> running the examples in the documentation\n'; \
 	  cargo test --workspace --locked --doc; \
@@ -45,13 +46,27 @@ test: ## run every test
 	  cargo test --workspace --locked --no-fail-fast; \
 	fi
 
+test: test-rust test-web ## run every test
+
+# The page's logic, then the page itself in a real browser, against the real binary.
+test-web: web ## run the tests of the dashboard
+	$(call say,the logic of the dashboard)
+	cd web && npm run --silent test
+	$(call say,the dashboard in a browser)
+	cargo build --locked --package interlock
+	@scripts/test-page
+
 # A real small model on loopback, if there is one here: nobody scripted what it says.
 REALMODEL ?= ../shared/realmodel/start
 
 test-realmodel: build ## let a real small model loose on this machine (optional; needs REALMODEL)
 	@REALMODEL="$(REALMODEL)" INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" scripts/test-realmodel
 
-lint: ## formatting, clippy as errors, licences and sources of what we depend on
+lint-web: web ## the dashboard: types and rules
+	$(call say,rules of the dashboard)
+	cd web && npm run --silent lint
+
+lint: lint-web ## formatting, clippy as errors, the dashboard's rules, licences and sources of what we depend on
 	$(call say,checking the formatting)
 	cargo fmt --all --check
 	$(call say,clippy)
@@ -64,7 +79,7 @@ audit: ## known vulnerabilities in what we depend on (fetches the advisory datab
 	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
 	cargo deny --locked check advisories
 
-bench: bench-sessions ## measure the shell analysis, the gate, the store, masking and whole sessions
+bench: bench-sessions bench-server ## measure the shell analysis, the gate, the store, masking and whole sessions
 	$(call say,measuring the rooms)
 	cargo bench --workspace --locked --benches
 
@@ -79,6 +94,13 @@ bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that 
 	if command -v taskset >/dev/null; then printf 'one core:\n'; run taskset -c 0; fi; \
 	printf '\nall cores:\n'; run env
 
+bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions
+	cargo build --release --locked --package interlock-server --example ws-load
+	$(call say,how long it takes to start)
+	@scripts/bench-start "$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"
+	$(call say,2000 WebSocket subscribers)
+	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/ws-load"
+
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \
@@ -88,8 +110,20 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10; \
 	done
 
-web: ## build the dashboard
-	@echo 'Not yet: there is no dashboard in this repository.'
+WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
+
+web: web/dist/index.html ## build the dashboard
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	$(call say,fetching what the dashboard is built from)
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	$(call say,building the dashboard)
+	cd web && npm run --silent build
+	cd web && npm run --silent size
+	@touch $@
 
 # tool-CRATE-VERSION: builds a cargo tool, unless there is one.
 tool-%:

@@ -29,9 +29,14 @@ const queries: QueryClient = new QueryClient({
   },
 });
 
+/** The number used once that the server lets style elements in with. */
+function styleNonce(): string {
+  return document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
+}
+
 export function App() {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto">
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
         <ConfirmProvider>

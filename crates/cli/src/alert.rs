@@ -12,6 +12,7 @@ use crate::assemble::assemble;
 use crate::drive::Driver;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::remote::Client;
 use crate::run::{How, read_input, tell, text};
 
 /// Submit alerts.
@@ -88,6 +89,9 @@ struct Queued<'a> {
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
     let What::Submit(submit) = &arguments.what;
     let input = input(submit)?;
+    if let Some(client) = Client::of(globals)? {
+        return elsewhere(globals, &client, submit, input).await;
+    }
     let assembled = assemble(globals)?;
     let alert = Submission {
         priority: submit.priority,
@@ -110,6 +114,29 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let mut driver = Driver::new(globals, &assembled)?;
     driver.work_to_end(&session).await?;
     tell(&mut driver, &session).await
+}
+
+/// Hands the alert to a server. It works on it; nobody waits here.
+async fn elsewhere(
+    globals: &Globals,
+    client: &Client,
+    submit: &Submit,
+    input: String,
+) -> Result<Ending, Failure> {
+    let data = serde_json::from_str(&input).unwrap_or(serde_json::Value::String(input));
+    let mut body = serde_json::json!({
+        "alert_type": submit.alert_type,
+        "data": data,
+        "priority": submit.priority,
+    });
+    if let Some(key) = &submit.key {
+        body["idempotency_key"] = serde_json::Value::from(key.as_str());
+    }
+    let accepted = client.post("/alerts", &body).await?;
+    globals.print(&accepted, |_| {
+        format!("{}\n", accepted["session"].as_str().unwrap_or(""))
+    })?;
+    Ok(Ending::Done)
 }
 
 fn input(submit: &Submit) -> Result<String, Failure> {

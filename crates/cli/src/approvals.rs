@@ -13,6 +13,7 @@ use crate::drive::Driver;
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
 use crate::plan::{self, HoldForm};
+use crate::remote;
 use crate::run::tell;
 use crate::sessions::short;
 use crate::table::Table;
@@ -29,6 +30,10 @@ Examples:
   interlock approvals approve hold_1f2e
   interlock approvals approve hold_1f2e --plan-hash 9f86d081… --json
   interlock approvals deny hold_1f2e --reason 'not before the backup'
+  interlock approvals edit hold_1f2e --set unit=jellyfin
+  interlock approvals --server https://interlock.example.org
+
+With --server (or INTERLOCK_SERVER) a server is asked through its API, with the token in INTERLOCK_TOKEN.
 
 With --json the list is JSON Lines, one hold on each line.
 
@@ -75,6 +80,29 @@ usage.")]
         #[arg(long)]
         no_run: bool,
     },
+    /// Change the arguments of a held plan; the changed plan passes the whole gate and waits as a hold of its own
+    #[command(after_help = "\
+Examples:
+  interlock approvals edit hold_1f2e --set unit=jellyfin --set timeout_seconds=30
+  interlock approvals edit hold_1f2e --arguments '{\"action\":\"service_restart\",\"unit\":\"jellyfin\"}'
+
+Exit codes: 0 the changed plan waits; 1 the gate refuses it, and the old one still waits; 2 wrong usage.")]
+    Edit {
+        /// The hold
+        #[arg(value_name = "ID")]
+        hold: String,
+        /// One argument; the value is JSON, or else a text
+        #[arg(
+            long,
+            value_name = "NAME=VALUE",
+            required_unless_present = "arguments",
+            conflicts_with = "arguments"
+        )]
+        set: Vec<String>,
+        /// All arguments, as a JSON object
+        #[arg(long, value_name = "JSON")]
+        arguments: Option<String>,
+    },
     /// Deny a hold, and carry on with its session here
     #[command(after_help = "Example:\n  interlock approvals deny hold_1f2e --reason 'not before the backup'")]
     Deny {
@@ -92,6 +120,9 @@ usage.")]
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    if let Some(client) = remote::Client::of(globals)? {
+        return elsewhere(globals, &client, arguments).await;
+    }
     match &arguments.what {
         None => list(globals, &open_store(globals)?, arguments.all).await,
         Some(What::Show { hold }) => {
@@ -118,6 +149,24 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let approved = assembled.engine.approve(&hold.id, &assembled.by).await?;
             carry_on(driver, &approved, *no_run).await
         }
+        Some(What::Edit { hold, set, arguments }) => {
+            let assembled = assemble(globals)?;
+            let hold = assembled.store().find_hold(hold).await?;
+            check_open(&hold)?;
+            let before = serde_json::Value::Object(hold.plan.arguments.clone());
+            let serde_json::Value::Object(changed) = changed(before, set, arguments.as_deref())? else {
+                return Err(Failure::wrong("the arguments are no JSON object"));
+            };
+            let edited = assembled.engine.edit(&hold.id, &assembled.by, changed).await?;
+            let now = Timestamp::now();
+            globals.print(&HoldForm::new(&edited, now), |paint| {
+                format!(
+                    "the changed plan waits as a hold of its own:\n{}",
+                    plan::render(&edited, now, paint)
+                )
+            })?;
+            Ok(Ending::Done)
+        }
         Some(What::Deny { hold, reason, no_run }) => {
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
@@ -126,6 +175,55 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             carry_on(Driver::new(globals, &assembled)?, &denied, *no_run).await
         }
     }
+}
+
+/// The same, of a server.
+async fn elsewhere(
+    globals: &Globals,
+    client: &remote::Client,
+    arguments: &Arguments,
+) -> Result<Ending, Failure> {
+    match &arguments.what {
+        None => remote::list(globals, client, arguments.all).await,
+        Some(What::Show { hold }) => remote::show(globals, client, hold).await,
+        Some(What::Approve { hold, plan_hash, .. }) => {
+            let decision = remote::Decision::Approve(plan_hash.as_deref());
+            remote::decide(globals, client, hold, decision).await
+        }
+        Some(What::Deny { hold, reason, .. }) => {
+            remote::decide(globals, client, hold, remote::Decision::Deny(reason)).await
+        }
+        Some(What::Edit { hold, set, arguments }) => {
+            remote::edit(globals, client, hold, |before| {
+                changed(before, set, arguments.as_deref())
+            })
+            .await
+        }
+    }
+}
+
+/// The arguments as they shall be.
+fn changed(
+    before: serde_json::Value,
+    set: &[String],
+    whole: Option<&str>,
+) -> Result<serde_json::Value, Failure> {
+    if let Some(text) = whole {
+        return serde_json::from_str(text)
+            .map_err(|error| Failure::wrong(format!("--arguments is no JSON: {error}")));
+    }
+    let mut after = before;
+    for one in set {
+        let (name, value) = one
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| Failure::wrong(format!("`{}` is not NAME=VALUE", visible(one))))?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
+        if let Some(arguments) = after.as_object_mut() {
+            arguments.insert(name.to_owned(), value);
+        }
+    }
+    Ok(after)
 }
 
 async fn list(globals: &Globals, store: &Store, all: bool) -> Result<Ending, Failure> {

@@ -26,6 +26,11 @@ pub(crate) struct Assembled {
     pub(crate) queue: Queue,
     pub(crate) by: UserId,
     pub(crate) folders: Folders,
+    /// What is connected.
+    pub(crate) infra: Infra,
+    pub(crate) config: Config,
+    /// The file that the configuration came from.
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl Assembled {
@@ -59,7 +64,7 @@ pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
 
 /// The tools that can run, by this configuration.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Failure> {
-    let fleet = fleet(
+    let (fleet, _) = fleet(
         config,
         &Secrets::environment(),
         Protected::default(),
@@ -76,7 +81,12 @@ fn toolbox(fleet: &Fleet) -> Result<Toolbox, Failure> {
 }
 
 /// Everything that is connected.
-fn fleet(config: &Config, secrets: &Secrets, protected: Protected, notes: Kept) -> Result<Fleet, Failure> {
+fn fleet(
+    config: &Config,
+    secrets: &Secrets,
+    protected: Protected,
+    notes: Kept,
+) -> Result<(Fleet, Infra), Failure> {
     let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
     let local = config
         .infrastructure
@@ -89,7 +99,8 @@ fn fleet(config: &Config, secrets: &Secrets, protected: Protected, notes: Kept) 
         further.push(Arc::new(host.clone()));
     }
     let infra = Infra::new(&config.infrastructure, secrets, further).map_err(Failure::wrong)?;
-    Ok(Fleet::new(infra, local, Some(Arc::new(notes)), config.tools))
+    let fleet = Fleet::new(infra.clone(), local, Some(Arc::new(notes)), config.tools);
+    Ok((fleet, infra))
 }
 
 /// The whole engine.
@@ -107,13 +118,15 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         .chain(&loaded.secret_files)
         .map(PathBuf::as_path)
         .collect();
-    from(
+    let mut assembled = from(
         &loaded.config,
         &Secrets::environment(),
         &own,
         store,
         Folders::of_user(),
-    )
+    )?;
+    assembled.file = loaded.file;
+    Ok(assembled)
 }
 
 /// The whole engine over a configuration that no file has, with its own folders.
@@ -142,7 +155,7 @@ fn from(
     }
     .map_err(Failure::wrong)?;
     let protected = Protected::new(protected(files, Some(store.path()), &folders));
-    let fleet = fleet(config, secrets, protected, Kept::in_store(store.clone()))?;
+    let (fleet, infra) = fleet(config, secrets, protected, Kept::in_store(store.clone()))?;
     let toolbox = toolbox(&fleet)?;
     let inventory: Arc<dyn Inventory> = Arc::new(fleet);
     let setup = Setup {
@@ -167,6 +180,9 @@ fn from(
         queue: config.engine_queue(),
         by: whoami()?,
         folders,
+        infra,
+        config: config.clone(),
+        file: None,
     })
 }
 

@@ -11,6 +11,7 @@ use crate::assemble::{assemble, bare};
 use crate::drive::{Driver, is_end};
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::remote::{Client, id};
 
 /// How long to wait for the process that works on the session.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -42,6 +43,19 @@ struct Form<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    if let Some(client) = Client::of(globals)? {
+        let session = id(&arguments.session)?;
+        let answer = client
+            .post(&format!("/sessions/{session}/cancel"), &serde_json::json!({}))
+            .await?;
+        let result = answer["result"].as_str().unwrap_or("").to_owned();
+        globals.print(&answer, |_| format!("{session}: {result}\n"))?;
+        return Ok(if result == "ended" {
+            Ending::Unsuccessful
+        } else {
+            Ending::Done
+        });
+    }
     // Asking for it needs nothing but the store: stopping must work when the configuration does not. Winding up a session
     // that nobody has needs the rest.
     let (assembled, whole) = match assemble(globals) {

@@ -27,6 +27,17 @@ pub(crate) struct Globals {
     #[arg(long, global = true, value_name = "STORE", help_heading = "Everywhere")]
     pub(crate) store: Option<String>,
 
+    /// Ask a server in place of the store, for commands that can: `https://interlock.example.org`. The token comes from
+    /// `INTERLOCK_TOKEN`
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "INTERLOCK_SERVER",
+        help_heading = "Everywhere"
+    )]
+    pub(crate) server: Option<String>,
+
     /// Print JSON on standard output, and nothing else there
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,

@@ -8,6 +8,7 @@ use crate::Ending;
 use crate::assemble::bare;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::remote::Client;
 use crate::terminal::Tone;
 
 /// Stop all writes at once, or let them go again.
@@ -45,13 +46,34 @@ struct Form {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    if let Some(client) = Client::of(globals)? {
+        let writes = match arguments.what {
+            What::On => client.post("/writes/stop", &serde_json::json!({})).await?,
+            What::Off => client.post("/writes/resume", &serde_json::json!({})).await?,
+            What::Status => client.get("/overview").await?["writes"].take(),
+        };
+        return say(globals, writes["stopped"].as_bool().unwrap_or(true));
+    }
     let assembled = bare(globals)?;
     match arguments.what {
-        What::On => assembled.engine.stop_writes(KillSwitch::Engaged).await?,
-        What::Off => assembled.engine.stop_writes(KillSwitch::Released).await?,
+        What::On => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Engaged, &assembled.by, None)
+                .await?
+        }
+        What::Off => {
+            assembled
+                .engine
+                .stop_writes(KillSwitch::Released, &assembled.by, None)
+                .await?
+        }
         What::Status => {}
     }
-    let engaged = engaged(assembled.store()).await?;
+    say(globals, engaged(assembled.store()).await?)
+}
+
+fn say(globals: &Globals, engaged: bool) -> Result<Ending, Failure> {
     globals.print(&Form { engaged }, |paint| {
         if engaged {
             format!("{}: no write begins\n", paint.paint(Tone::Bad, "on"))

@@ -13,6 +13,7 @@
 mod alert;
 mod approvals;
 mod assemble;
+mod audit;
 mod bench;
 mod cancel;
 mod chat;
@@ -34,9 +35,11 @@ mod person;
 mod plan;
 mod progress;
 mod prove;
+mod remote;
 mod report;
 mod resume;
 mod run;
+mod serve;
 mod sessions;
 mod settings;
 mod show;
@@ -45,6 +48,7 @@ mod table;
 mod terminal;
 mod tools;
 mod trace;
+mod user;
 mod work;
 
 use std::future::Future;
@@ -92,6 +96,8 @@ struct Arguments {
 enum Command {
     /// Play an incident in a simulated cluster, from the alert to the verified fix.
     Demo(demo::Arguments),
+    /// Serve the API and the page, and work on what waits in the queue.
+    Serve(serve::Arguments),
     /// Ask a question and have it answered with live tools.
     Run(run::Arguments),
     /// Talk, with live tools.
@@ -114,6 +120,10 @@ enum Command {
     Cancel(cancel::Arguments),
     /// Stop all writes at once, or let them go again.
     KillSwitch(kill_switch::Arguments),
+    /// Say who may sign in, and give them links to do so.
+    User(user::Arguments),
+    /// Show who did what, and check that nobody changed the log.
+    Audit(audit::Arguments),
     /// List models, or ask one what it can do.
     Model(model::Arguments),
     /// List the tools that can run here, or show one.
@@ -130,6 +140,25 @@ enum Command {
     Lab(lab::Arguments),
     /// Measure what the engine itself costs.
     Bench(bench::Arguments),
+}
+
+impl Command {
+    /// Whether it works on a store and nowhere else: then it must not seem to work on a server.
+    const fn needs_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Serve(_)
+                | Self::Run(_)
+                | Self::Chat(_)
+                | Self::Sessions(_)
+                | Self::Show(_)
+                | Self::Trace(_)
+                | Self::Resume(_)
+                | Self::Work(_)
+                | Self::User(_)
+                | Self::Audit(_)
+        )
+    }
 }
 
 /// How a command ended, other than by an error.
@@ -181,11 +210,20 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
+    if globals.server.is_some() && command.needs_store() {
+        return Err(Failure::wrong(
+            "this command works on the store of this machine, not on a server; leave out --server, or unset \
+             INTERLOCK_SERVER",
+        ));
+    }
     match command {
         Command::Classify(arguments) => Ok(classify::run(arguments)?),
         Command::Prove(arguments) => Ok(prove::run(arguments)?),
         Command::Config(arguments) => config::run(globals, arguments),
         Command::Tools(arguments) => tools::run(globals, arguments),
+        Command::Serve(arguments) => wait(globals, serve::run(globals, arguments)),
+        Command::User(arguments) => wait(globals, user::run(globals, arguments)),
+        Command::Audit(arguments) => wait(globals, audit::run(globals, arguments)),
         Command::Run(arguments) => wait(globals, run::run(globals, arguments)),
         Command::Chat(arguments) => wait(globals, chat::run(globals, arguments)),
         Command::Sessions(arguments) => wait(globals, sessions::run(globals, arguments)),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use interlock_gate::{Hold, HoldStatus};
+use interlock_gate::{Hold, HoldStatus, expected};
 use interlock_protocol::{
     Arguments, ContentHash, Expectation, HoldId, ResourceId, RiskLevel, SessionId, ToolKind, ToolName, UserId,
 };
@@ -67,15 +67,7 @@ impl<'a> HoldForm<'a> {
 
 /// Where a hold stands, in one word.
 pub(crate) fn word(hold: &Hold, now: Timestamp) -> &'static str {
-    match hold.status {
-        HoldStatus::Pending if now >= hold.expires_at => "expired",
-        HoldStatus::Pending => "pending",
-        HoldStatus::Approved { .. } => "approved",
-        HoldStatus::Denied { .. } => "denied",
-        HoldStatus::Edited { .. } => "edited",
-        HoldStatus::Expired { .. } => "expired",
-        HoldStatus::Withdrawn { .. } => "withdrawn",
-    }
+    hold.word(now)
 }
 
 /// How long a hold still waits.
@@ -132,9 +124,10 @@ pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
     rows.push(("risk", plan.risk.to_string()));
     rows.push((
         "afterwards",
-        plan.expectation
-            .as_ref()
-            .map_or_else(|| "nothing to look at".to_owned(), expected),
+        plan.expectation.as_ref().map_or_else(
+            || "nothing to look at".to_owned(),
+            |expectation| visible(&expected(expectation)),
+        ),
     ));
     for reason in &hold.reasons {
         rows.push(("because", visible(reason)));
@@ -167,30 +160,4 @@ fn paint_padded(name: &str, paint: Paint) -> String {
 /// A text that someone is about to approve is never cut.
 fn whole(text: &str) -> String {
     visible_lines(text).replace('\n', "\n              ")
-}
-
-/// What must be observed after a write, in words.
-fn expected(expectation: &Expectation) -> String {
-    match expectation {
-        Expectation::GuestState { state } => format!("it must be {state}"),
-        Expectation::GuestRestarted | Expectation::ContainerRestarted => {
-            "it must have started again".to_owned()
-        }
-        Expectation::UnitActivity { unit, activity } => format!("unit {} must be {activity}", visible(unit)),
-        Expectation::UnitRestarted { unit } => format!("unit {} must have started again", visible(unit)),
-        Expectation::FileHash { path, hash } => {
-            format!("{} must have exactly this content ({hash})", visible(path))
-        }
-        Expectation::FileAbsent { path } => format!("{} must be gone", visible(path)),
-        Expectation::ContainerState { state } => format!("the container must be {state}"),
-        Expectation::ContainerImage { image } => format!("the container must run from {}", visible(image)),
-        Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),
-        Expectation::AlertState { state } => format!("the alert must be {state}"),
-        Expectation::Property { name, value } => {
-            format!("{} must be {}", visible(name), visible(&value.to_string()))
-        }
-        Expectation::Present => "it must exist".to_owned(),
-        Expectation::Absent => "it must be gone".to_owned(),
-        Expectation::FreeForm => "nothing particular can be expected; the resource is looked at".to_owned(),
-    }
 }

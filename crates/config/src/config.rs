@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use interlock_engine::{AgentOptions, ChainOptions, Defaults};
@@ -12,8 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where the server listens if nothing else is said.
-pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7878));
+use crate::server::Server;
 
 /// Everything that can be configured. Every key may be left out.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,44 +135,6 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Config {}", self.sanitised())
     }
-}
-
-/// Where the API and the dashboard are served.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Server {
-    /// The address and port to listen on.
-    #[schemars(with = "String")]
-    pub listen: SocketAddr,
-    /// How browsers reach it, where that is not the address itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub public_url: Option<String>,
-    /// Serve HTTPS.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Tls>,
-    /// Addresses or networks of proxies that may say who the client is: `10.0.0.0/8`.
-    pub trusted_proxies: Vec<String>,
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        Self {
-            listen: LISTEN,
-            public_url: None,
-            tls: None,
-            trusted_proxies: Vec::new(),
-        }
-    }
-}
-
-/// A certificate and its key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tls {
-    /// A PEM file with the certificate and those that vouch for it.
-    pub certificate: PathBuf,
-    /// A PEM file with its private key.
-    pub key: PathBuf,
 }
 
 /// A server of further tools.

@@ -21,13 +21,13 @@ mod load;
 mod paths;
 mod problem;
 mod schema;
+mod server;
 mod shape;
 mod tree;
 mod view;
 
-pub use config::{
-    Config, Control, Gate, LISTEN, McpServer, Notification, Prompts, Queue, Retention, Server, Tls, Transport,
-};
+pub use config::{Config, Control, Gate, McpServer, Notification, Prompts, Queue, Retention, Transport};
 pub use load::{FILE_NAME, Loaded, Loader, load};
 pub use problem::{Error, Place, Problem};
 pub use schema::schema;
+pub use server::{LISTEN, MetricsAccess, Oidc, Server, ServerLimits, Sessions, Tls};

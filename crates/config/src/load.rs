@@ -158,6 +158,7 @@ impl Loader {
         config.view = Some(view);
         let mut secret_files = sources.read.into_inner();
         secret_files.extend(config.infrastructure.key_files().cloned());
+        secret_files.extend(config.server.secret_files().cloned());
         Ok((config, warnings, secret_files))
     }
 

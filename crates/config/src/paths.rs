@@ -17,6 +17,11 @@ pub(crate) fn resolve(config: &mut Config, folder: &Path) {
         join(&mut tls.certificate, folder);
         join(&mut tls.key, folder);
     }
+    if let Some(oidc) = &mut config.server.oidc {
+        oidc.client_secret_file
+            .iter_mut()
+            .for_each(|path| join(path, folder));
+    }
     for model in config.models.values_mut() {
         model.ca_file.iter_mut().for_each(|path| join(path, folder));
         model.script.iter_mut().for_each(|path| join(path, folder));

@@ -5,10 +5,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use futures_util::StreamExt as _;
-use interlock_gate::{Decision, Ended, Permit, Refusal, Started};
-use interlock_protocol::{
-    Decision as Said, EventBody, EvidenceId, HoldId, Outcome, Proposal, ToolCall, ToolKind, ToolResponse,
-};
+use interlock_gate::{Decision, Ended, Hold, HoldStatus, Permit, Refusal, Started};
+use interlock_protocol::{Decision as Said, EventBody, Outcome, Proposal, ToolCall, ToolKind, ToolResponse};
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use interlock_tools::Done;
 use jiff::Timestamp;
@@ -27,6 +25,8 @@ pub(crate) struct Ready {
     pub(crate) permit: Permit,
     /// What the model wrote, if code replaced it by an equivalent that ends.
     pub(crate) rewritten: Option<String>,
+    /// The hold through which a human let it run.
+    pub(crate) hold: Option<Box<Hold>>,
     /// Its place in the timeline, and since when.
     pub(crate) shown: (u32, Timestamp),
 }
@@ -36,6 +36,7 @@ struct Running {
     call: ToolCall,
     started: Started,
     rewritten: Option<String>,
+    hold: Option<Box<Hold>>,
     shown: (u32, Timestamp),
 }
 
@@ -138,27 +139,14 @@ impl Agent {
                         plan_hash: hold.plan_hash,
                     },
                 });
-                self.event(EventBody::HoldOpened {
-                    hold: hold.id.clone(),
-                    call: call.id.clone(),
-                    tool: call.tool.clone(),
-                    resource: hold.plan.resource().cloned(),
-                    plan_hash: hold.plan_hash,
-                    expires_at: hold.expires_at,
-                });
-                let metadata = json!({
-                    "call": call.id,
-                    "tool": call.tool,
-                    "arguments": call.arguments,
-                    "hold": hold.id,
-                    "reasons": hold.reasons,
-                });
+                self.hold_opened(&hold);
+                let metadata = held_metadata(&hold);
                 self.show("llm_tool_call", "held", hold.reasons.join("; "), metadata, now);
                 self.pending.push(Record::Hold(*hold));
                 Put::Held
             }
             Decision::Allow(permit) => {
-                Put::Ready(Box::new(self.ready(work, call, permit, None, rewritten, now)))
+                Put::Ready(Box::new(self.ready(work, call, permit, rewritten, None, now)))
             }
         }
     }
@@ -168,14 +156,26 @@ impl Agent {
         work.gate(|tape, world| tape.decide(world, &execution, call.clone(), now))
     }
 
-    /// Writes down that a permit is about to be used.
+    /// Tells that a call waits for a human.
+    pub(crate) fn hold_opened(&mut self, hold: &Hold) {
+        self.event(EventBody::HoldOpened {
+            hold: hold.id.clone(),
+            call: hold.call.clone(),
+            tool: hold.plan.tool.clone(),
+            resource: hold.plan.resource().cloned(),
+            plan_hash: hold.plan_hash,
+            expires_at: hold.expires_at,
+        });
+    }
+
+    /// Writes down that a permit is about to be used; with the hold through which it came to be, and where that is shown.
     pub(crate) fn ready(
         &mut self,
         work: &Work,
         call: ToolCall,
         permit: Permit,
-        hold: Option<HoldId>,
         rewritten: Option<String>,
+        hold: Option<(&Hold, (u32, Timestamp))>,
         now: Timestamp,
     ) -> Ready {
         self.event(EventBody::DecisionMade {
@@ -200,16 +200,28 @@ impl Agent {
             plan: permit.plan().clone(),
             plan_hash: permit.plan_hash(),
             approved_by: permit.approved_by().cloned(),
-            hold,
+            hold: hold.map(|(hold, _)| hold.id.clone()),
             started_at: now,
         }));
-        let metadata = call_metadata(&call, &permit, None);
-        let number = self.show("llm_tool_call", "streaming", "", metadata, now);
+        let mut metadata = call_metadata(&call, &permit);
+        let (hold, shown) = hold.unzip();
+        if let Some(hold) = hold {
+            add_hold(&mut metadata, hold);
+        }
+        let shown = match shown {
+            // What waited is what runs: it stays where it was shown.
+            Some((number, since)) => {
+                self.show_again(number, "llm_tool_call", "streaming", "", metadata, (since, now));
+                (number, since)
+            }
+            None => (self.show("llm_tool_call", "streaming", "", metadata, now), now),
+        };
         Ready {
             call,
             permit,
             rewritten,
-            shown: (number, now),
+            hold: hold.cloned().map(Box::new),
+            shown,
         }
     }
 
@@ -232,6 +244,7 @@ impl Agent {
             call,
             permit,
             rewritten,
+            hold,
             shown,
         } in ready
         {
@@ -265,21 +278,13 @@ impl Agent {
                         call,
                         started,
                         rewritten,
+                        hold,
                         shown,
                     });
                 }
                 Err(refusal) => {
                     self.pending.push(Record::Abandoned { permit: id });
-                    let now = Timestamp::now();
-                    self.show_again(
-                        shown.0,
-                        "llm_tool_call",
-                        "refused",
-                        refusal.message.clone(),
-                        json!({ "call": call.id, "tool": call.tool, "rule": refusal.rule.as_str() }),
-                        (shown.1, now),
-                    );
-                    self.refuse_quietly(work, &call, &refusal, now);
+                    self.refuse_shown(work, &call, &refusal, hold.as_deref(), shown);
                 }
             }
         }
@@ -312,6 +317,7 @@ impl Agent {
                     call,
                     started,
                     rewritten,
+                    hold,
                     shown,
                 },
             done,
@@ -347,7 +353,7 @@ impl Agent {
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading)?)
             }
         };
-        let metadata = json!({
+        let mut metadata = json!({
             "call": call.id,
             "tool": call.tool,
             "arguments": call.arguments,
@@ -357,6 +363,9 @@ impl Agent {
             "evidence": evidence.as_ref().map(|evidence| &evidence.id),
             "seconds": seconds,
         });
+        if let Some(hold) = &hold {
+            add_hold(&mut metadata, hold);
+        }
         let receipt = started.finish(Ended {
             outcome,
             finished_at: Some(now),
@@ -415,6 +424,10 @@ impl Agent {
                 .with_meta("rewritten_from", written)
                 .with_meta("ran_instead", call.text_argument("command").unwrap_or_default()),
         };
+        let response = match hold {
+            None => response,
+            Some(hold) => tell_of_edit(response, &hold),
+        };
         self.answer_call(work, &call, &response, evidence_id.as_ref(), now);
         Ok(())
     }
@@ -442,13 +455,47 @@ impl Agent {
         for call in ready {
             let now = Timestamp::now();
             let refusal = work.gate(|tape, world| tape.give_way(world, call.permit, &taken, now));
-            self.refuse(work, &call.call, &refusal, now);
+            self.refuse_shown(work, &call.call, &refusal, call.hold.as_deref(), call.shown);
         }
         self.keep(work).await
     }
 }
 
-fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>) -> Value {
+/// What is shown of a call that waits for a human.
+pub(crate) fn held_metadata(hold: &Hold) -> Value {
+    let mut metadata = json!({
+        "call": hold.call,
+        "tool": hold.plan.tool,
+        "arguments": hold.plan.arguments,
+        "reasons": hold.reasons,
+    });
+    add_hold(&mut metadata, hold);
+    metadata
+}
+
+/// The hold through which a call came to be what it is.
+fn add_hold(metadata: &mut Value, hold: &Hold) {
+    metadata["hold"] = json!(hold.id);
+    if let HoldStatus::Approved { by, .. } = &hold.status {
+        metadata["approved_by"] = json!(by);
+    }
+    if let Some(edited) = &hold.edited_from {
+        metadata["edited_from"] = json!(edited.hold);
+        metadata["edited_by"] = json!(edited.by);
+    }
+}
+
+/// A model that proposed something else is told what became of it.
+pub(crate) fn tell_of_edit(response: ToolResponse, hold: &Hold) -> ToolResponse {
+    match &hold.edited_from {
+        None => response,
+        Some(edited) => response
+            .with_meta("edited_by", edited.by.as_str())
+            .with_meta("edited_arguments", Value::Object(hold.plan.arguments.clone())),
+    }
+}
+
+fn call_metadata(call: &ToolCall, permit: &Permit) -> Value {
     json!({
         "call": call.id,
         "tool": call.tool,
@@ -457,7 +504,6 @@ fn call_metadata(call: &ToolCall, permit: &Permit, evidence: Option<&EvidenceId>
         "resource": permit.plan().resource(),
         "permit": permit.id(),
         "approved_by": permit.approved_by(),
-        "evidence": evidence,
     })
 }
 

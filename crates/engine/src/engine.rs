@@ -8,10 +8,9 @@ use interlock_gate::{FourEyes, Gate, KillSwitch, SessionOptions, ToolScope};
 use interlock_mask::Masker;
 use interlock_model::{ModelInfo, Models};
 use interlock_protocol::{
-    AgentName, ControlLevel, Label, SessionId, SessionKind, Status, ToolDefinition, ToolName, UserId,
-    WorkerId,
+    AgentName, ControlLevel, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
 };
-use interlock_store::{NewSession, QueueLimits, Store, Submitted};
+use interlock_store::{QueueLimits, Store};
 use interlock_tools::{Inventory, Toolbox};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,7 +25,9 @@ use crate::options::{
 };
 use crate::prompt::Prompts;
 use crate::rules::Rules;
+use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
+use crate::writes::KILL_SWITCH;
 
 /// The chain of a question that names none.
 pub const QUESTION: &str = "question";
@@ -34,8 +35,6 @@ pub const QUESTION: &str = "question";
 pub const OPERATOR: &str = "operator";
 /// How many sessions are remembered between two of their runs.
 const PARKED: usize = 256;
-/// The setting that stops all writes.
-pub(crate) const KILL_SWITCH: &str = "kill_switch";
 
 /// What an engine is made of.
 pub struct Setup {
@@ -121,63 +120,6 @@ pub struct Overrides {
     pub agent: Option<String>,
 }
 
-/// A question or an alert.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Submission {
-    /// What it is a run of.
-    pub kind: SessionKind,
-    /// Where it came from.
-    pub channel: String,
-    /// Who asked for it.
-    pub owner: Option<UserId>,
-    /// The type, of an alert.
-    pub alert_type: Option<String>,
-    /// The question or the alert.
-    pub input: String,
-    /// How much may happen without a human; left out, what is configured.
-    pub level: Option<ControlLevel>,
-    /// Higher goes first.
-    pub priority: i32,
-    /// Two submissions with the same key are one session.
-    pub idempotency_key: Option<String>,
-    /// What an alert is about: while a session with the same one is open, a repeated alert joins it.
-    pub fingerprint: Option<String>,
-    /// What differs from the configuration.
-    pub overrides: Overrides,
-}
-
-impl Submission {
-    /// A question.
-    pub fn question(input: impl Into<String>) -> Self {
-        Self {
-            kind: SessionKind::Chat,
-            channel: "cli".to_owned(),
-            owner: None,
-            alert_type: None,
-            input: input.into(),
-            level: None,
-            priority: 0,
-            idempotency_key: None,
-            fingerprint: None,
-            overrides: Overrides::default(),
-        }
-    }
-
-    /// An alert.
-    pub fn alert(alert_type: impl Into<String>, input: impl Into<String>) -> Self {
-        Self {
-            kind: SessionKind::Chain,
-            alert_type: Some(alert_type.into()),
-            ..Self::question(input)
-        }
-    }
-}
-
-/// The longest question or alert, in bytes.
-pub const MAX_INPUT: usize = 1024 * 1024;
-/// The longest title, in characters.
-const TITLE: usize = 80;
-
 impl Engine {
     /// An engine over these parts.
     pub fn new(setup: Setup) -> Result<Self, Error> {
@@ -223,122 +165,12 @@ impl Engine {
             .filter(|definition| setup.toolbox.has(&definition.name))
             .collect()
     }
-
-    /// Takes a question or an alert. It waits for a worker.
-    pub async fn submit(&self, submission: Submission) -> Result<SessionId, Error> {
-        let setup = &self.inner.setup;
-        let now = Timestamp::now();
-        let chain = self.inner.chain_for(&submission)?;
-        // Found out now, not when a worker has it.
-        let overrides = serde_json::to_value(&submission.overrides).unwrap_or_default();
-        self.inner.stages(&chain, &submission.overrides)?;
-        if submission.input.trim().is_empty() {
-            let what = match submission.kind {
-                SessionKind::Chat => "the question is empty",
-                SessionKind::Chain => "the alert is empty",
-            };
-            return Err(Error::NotNow(what.to_owned()));
-        }
-        if let Some(alert_type) = &submission.alert_type {
-            Label::new(alert_type.clone())
-                .map_err(|error| Error::NotNow(format!("that is no type of an alert: {error}")))?;
-        }
-        if submission.input.len() > MAX_INPUT {
-            return Err(Error::NotNow(format!(
-                "the input has {} bytes; at most {MAX_INPUT} are taken",
-                submission.input.len()
-            )));
-        }
-        let input = setup.masker.mask_text(&submission.input).into_owned();
-        let id = SessionId::from_bytes(draw()?);
-        let session = NewSession {
-            id: id.clone(),
-            kind: submission.kind,
-            title: title(&input),
-            channel: submission.channel,
-            owner: submission.owner,
-            alert_type: submission.alert_type,
-            chain,
-            input,
-            level: submission.level.unwrap_or(setup.level),
-            priority: submission.priority,
-            idempotency_key: submission.idempotency_key,
-            fingerprint: submission.fingerprint,
-            options: overrides,
-            at: now,
-        };
-        match setup.store.submit(session, &setup.queue).await? {
-            Submitted::Duplicate(other) => Ok(other),
-            Submitted::New => Ok(id),
-        }
-    }
-
-    /// Takes the next question of a chat.
-    pub async fn ask_again(&self, session: &SessionId, question: &str) -> Result<(), Error> {
-        if question.trim().is_empty() {
-            return Err(Error::NotNow("the question is empty".to_owned()));
-        }
-        if question.len() > MAX_INPUT {
-            return Err(Error::NotNow(format!(
-                "the input has {} bytes; at most {MAX_INPUT} are taken",
-                question.len()
-            )));
-        }
-        let input = self.inner.setup.masker.mask_text(question).into_owned();
-        self.inner
-            .setup
-            .store
-            .submit_input(session, input, &self.inner.setup.queue, Timestamp::now())
-            .await?;
-        Ok(())
-    }
-
-    /// Stops or lets go all writes, of every process on this store.
-    pub async fn stop_writes(&self, switch: KillSwitch) -> Result<(), Error> {
-        let value = switch == KillSwitch::Engaged;
-        self.inner
-            .setup
-            .store
-            .set_setting(KILL_SWITCH, if value { "engaged" } else { "released" })
-            .await?;
-        self.inner.shared.stop_writes(switch);
-        Ok(())
-    }
 }
 
 /// The one name, if there is one.
 fn only<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<String> {
     let first = names.next()?;
     names.next().is_none().then(|| first.to_owned())
-}
-
-/// A title from the first line.
-fn title(input: &str) -> String {
-    let line: String = input
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("(empty)")
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(TITLE)
-        .collect();
-    let mut line = line.trim().to_owned();
-    while Label::new(line.clone()).is_err() {
-        // What is left after taking out what no label may have.
-        line = line
-            .chars()
-            .filter(|c| c.is_ascii_graphic() || *c == ' ')
-            .collect();
-        line = line.trim().to_owned();
-        if line.is_empty() {
-            return "question".to_owned();
-        }
-        if Label::new(line.clone()).is_err() {
-            line.truncate(line.len() - 1);
-        }
-    }
-    line
 }
 
 /// One stage of a session, with its agents.
@@ -411,7 +243,7 @@ impl Inner {
         }
     }
 
-    fn chain_for(&self, submission: &Submission) -> Result<String, Error> {
+    pub(crate) fn chain_for(&self, submission: &Submission) -> Result<String, Error> {
         match (&submission.kind, &submission.alert_type) {
             (SessionKind::Chat, _) | (SessionKind::Chain, None) => Ok(QUESTION.to_owned()),
             (SessionKind::Chain, Some(alert_type)) => {

@@ -1,5 +1,8 @@
 //! Why work on a session stopped that could not go on.
 
+use interlock_gate::{Hold, HoldStatus, Refusal};
+use interlock_protocol::RefusalRecord;
+
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -42,15 +45,41 @@ pub enum Error {
     /// A text is not fit for the record.
     #[error(transparent)]
     Name(#[from] interlock_protocol::id::Error),
-    /// A person's decision was refused.
-    #[error("{0}")]
-    Refused(String),
+    /// What a person wanted was refused: by which rule, why, and what would make it possible.
+    #[error("{}{}", .0.message, hint(.0))]
+    Refused(Box<RefusalRecord>),
     /// What was asked for does not fit where the session stands.
     #[error("{0}")]
     NotNow(String),
 }
 
+/// What to do next, behind the message.
+fn hint(refusal: &RefusalRecord) -> String {
+    match &refusal.recovery_hint {
+        Some(hint) => format!(" {hint}"),
+        None => String::new(),
+    }
+}
+
 impl Error {
+    /// What the gate said about a hold, with where the hold stands.
+    pub(crate) fn refused(refusal: &Refusal, hold: &Hold) -> Self {
+        let mut record = match refusal.to_record() {
+            Ok(record) => record,
+            Err(error) => return error.into(),
+        };
+        let status = match &hold.status {
+            HoldStatus::Pending => "pending",
+            HoldStatus::Approved { .. } => "approved",
+            HoldStatus::Denied { .. } => "denied",
+            HoldStatus::Edited { .. } => "edited",
+            HoldStatus::Expired { .. } => "expired",
+            HoldStatus::Withdrawn { .. } => "withdrawn",
+        };
+        record.details.insert("hold_status".to_owned(), status.into());
+        Self::Refused(Box::new(record))
+    }
+
     pub(crate) fn unknown<'a>(
         what: &'static str,
         name: &str,

@@ -9,14 +9,16 @@
 //! tape, which writes down every question, so that [`replay`] can ask them all again.
 //!
 //! Data walks: [`Engine::submit`] → store → [`Engine::start`] or [`Engine::work_on`] → model → dialect → gate → tools →
-//! receipt → gate → store → [`Engine::watch`]. A hold pauses the session; [`Engine::approve`] and [`Engine::deny`] let it
-//! go on, in this process or another.
+//! receipt → gate → store → [`Engine::watch`]. A hold pauses the session; [`Engine::approve_with`] and
+//! [`Engine::deny`] let it go on, in this process or another, and [`Engine::edit`] makes another hold of it.
 
 mod agent;
 mod answer;
+mod approve;
 mod ask;
 mod calls;
 mod count;
+mod edit;
 mod engine;
 mod error;
 mod history;
@@ -29,24 +31,29 @@ mod replay;
 mod resume;
 mod rules;
 mod run;
+mod submit;
 mod tape;
 mod tell;
 mod trace;
 mod work;
 mod worker;
+mod writes;
 
-pub use engine::{Checkpoint, Engine, MAX_INPUT, Moment, OPERATOR, Overrides, QUESTION, Setup, Submission};
+pub use approve::Opened;
+pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setup};
 pub use error::Error;
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;
 pub use options::{
     AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
 };
-pub use people::{Called, Opened};
+pub use people::Called;
 pub use prompt::{Error as PromptError, Finding, Prompts, Tiers};
 pub use replay::{Difference, Error as ReplayError, Replayed, replay};
 pub use rules::{Error as RulesError, Rules};
 pub use run::Outcome;
+pub use submit::{MAX_INPUT, Submission};
 pub use tape::{Ask, Found, Rival};
 pub use trace::{Error as TraceError, Trace, Traced};
 pub use worker::{Queue, Workers};
+pub use writes::WritesState;

@@ -1,19 +1,20 @@
-//! What people do to sessions: decide on holds, stop them, call a tool themselves.
+//! What people do to sessions: stop them, call a tool themselves. What they decide is in [`crate::approve`] and
+//! [`crate::edit`].
 
 use std::sync::Arc;
 
-use interlock_gate::{Approval, ApprovalToken, Hold};
 use interlock_protocol::{
-    AgentName, Arguments, CallId, ContentHash, EventBody, ExecutionId, HoldId, RunId, SessionId, StageId,
-    Status, ToolCall, ToolName, UserId,
+    AgentName, Arguments, CallId, ContentHash, EventBody, ExecutionId, RunId, SessionId, StageId, Status,
+    ToolCall, ToolName, UserId,
 };
 use interlock_store::{Claim, Execution, Record, Run, Stage};
 use jiff::Timestamp;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, End, Next};
 use crate::engine::{Engine, Inner};
-use crate::error::{Error, draw, draw_token};
+use crate::error::{Error, draw};
 use crate::history::Entry;
 use crate::run::{DIRECT, direct_plan, finish};
 use crate::tape::Tape;
@@ -23,97 +24,6 @@ use crate::work::{Work, event};
 const BESIDE: u32 = u32::MAX;
 
 impl Engine {
-    /// Approves a hold. Its session goes on when a worker takes it.
-    pub async fn approve(&self, hold: &HoldId, by: &UserId) -> Result<Hold, Error> {
-        let store = &self.inner.setup.store;
-        let mut hold = store.hold(hold).await?;
-        let session = hold.plan.session.clone();
-        let now = Timestamp::now();
-        // The token is made, used and gone in this call: it is in no log, event or message.
-        let (token, mut record) = hold.open_for(by.clone(), draw_token()?, now);
-        self.inner
-            .append_unclaimed(&session, vec![Record::Token(record.clone())])
-            .await?;
-        let mut approval = Approval {
-            by,
-            token: &token,
-            record: &mut record,
-        };
-        let now = Timestamp::now();
-        self.inner
-            .setup
-            .gate
-            .accept(&mut hold, &mut approval, now)
-            .map_err(|refusal| Error::Refused(refusal.message.clone()))?;
-        let records = vec![
-            Record::Token(record),
-            Record::Hold(hold.clone()),
-            event(
-                None,
-                Some(&hold.plan.execution),
-                EventBody::HoldApproved {
-                    hold: hold.id.clone(),
-                    by: by.clone(),
-                    plan_hash: hold.plan_hash,
-                },
-            ),
-        ];
-        self.inner.append_unclaimed(&session, records).await?;
-        Ok(hold)
-    }
-
-    /// Opens a hold for somebody who may approve it: draws the token with which they may, once, and keeps its hash. The token
-    /// goes to them alone.
-    pub async fn open_hold(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error> {
-        let _ = (hold, by);
-        Err(Error::NotNow("not yet".to_owned()))
-    }
-
-    /// Approves a hold with the token that was made for this approver.
-    pub async fn approve_with(
-        &self,
-        hold: &HoldId,
-        by: &UserId,
-        token: &ApprovalToken,
-    ) -> Result<Hold, Error> {
-        let _ = (hold, by, token);
-        Err(Error::NotNow("not yet".to_owned()))
-    }
-
-    /// Replaces the arguments of a held plan. The new plan passes the whole gate and waits in a hold of its own, which comes
-    /// back; if the gate refuses it, the old hold stays open.
-    pub async fn edit(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
-        let _ = (hold, by, arguments);
-        Err(Error::NotNow("not yet".to_owned()))
-    }
-
-    /// Denies a hold. Its session goes on when a worker takes it, and its model is told.
-    pub async fn deny(&self, hold: &HoldId, by: &UserId, reason: &str) -> Result<Hold, Error> {
-        let store = &self.inner.setup.store;
-        let mut hold = store.hold(hold).await?;
-        let session = hold.plan.session.clone();
-        let reason = self.inner.setup.masker.mask_text(reason).into_owned();
-        self.inner
-            .setup
-            .gate
-            .reject(&mut hold, by, &reason, Timestamp::now())
-            .map_err(|refusal| Error::Refused(refusal.message.clone()))?;
-        let records = vec![
-            Record::Hold(hold.clone()),
-            event(
-                None,
-                Some(&hold.plan.execution),
-                EventBody::HoldDenied {
-                    hold: hold.id.clone(),
-                    by: by.clone(),
-                    reason,
-                },
-            ),
-        ];
-        self.inner.append_unclaimed(&session, records).await?;
-        Ok(hold)
-    }
-
     /// Stops a session, wherever it stands.
     pub async fn cancel(
         &self,
@@ -127,6 +37,10 @@ impl Engine {
             .request_cancel(session, Some(by), Timestamp::now())
             .await?;
         self.inner.cancel_here(session);
+        // Stopping is the safe side: it is done before it is written down.
+        self.inner
+            .audit(by, "session.cancelled", Some(session.as_str()), json!({}))
+            .await?;
         Ok(cancelled)
     }
 
@@ -271,17 +185,6 @@ impl Engine {
             _ => Called::Held { run: run.id },
         })
     }
-}
-
-/// A hold that was opened for one approver.
-#[derive(Debug)]
-pub struct Opened {
-    /// The hold.
-    pub hold: Hold,
-    /// The secret with which this approver may approve it, once.
-    pub token: ApprovalToken,
-    /// Until when.
-    pub expires_at: Timestamp,
 }
 
 /// What came of a direct call.

@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::tape::{
-    Ask, Rival, answer_outcome, begun_outcome, closed, ends_outcome, error_outcome, redeemed_outcome,
-    refused, said, settled_outcome,
+    Ask, Rival, answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome,
+    redeemed_outcome, refused, said, settled_outcome,
 };
 
 /// A question whose answer was different the second time.
@@ -100,7 +100,10 @@ pub fn replay(steps: &[Step], evidence: &BTreeMap<EvidenceId, Evidence>) -> Resu
         let number = step.number;
         let ask: Ask =
             serde_json::from_value(step.input.clone()).map_err(|source| Error::Step { number, source })?;
-        if matches!(ask, Ask::Decide { .. } | Ask::Answer { .. } | Ask::Redeem { .. }) {
+        if matches!(
+            ask,
+            Ask::Decide { .. } | Ask::Answer { .. } | Ask::Redeem { .. } | Ask::Edit { .. }
+        ) {
             replayed.decisions += 1;
         }
         let now = if let Ask::Open {
@@ -331,6 +334,26 @@ impl Player<'_> {
                     self.permits.insert(permit.id().clone(), permit);
                 }
                 outcome
+            }
+            Ask::Edit {
+                mut hold,
+                by,
+                arguments,
+                stopped,
+                rivals,
+            } => {
+                let rivals = self.at(stopped, &rivals);
+                let situation = Situation::at(now);
+                let edited = self.gate.edit(
+                    &self.world,
+                    &mut self.session,
+                    &mut hold,
+                    &by,
+                    arguments,
+                    situation,
+                );
+                self.leave(rivals);
+                edited_outcome(edited.as_ref().map_err(AsRef::as_ref))
             }
             Ask::CloseHold { hold } => refused(&closed(&self.gate, &mut self.session, &hold)),
             Ask::NextTurn { execution } => {

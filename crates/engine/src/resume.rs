@@ -7,14 +7,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use interlock_gate::{Hold, HoldStatus, InterruptedWrite, ResolvedResource, WriteRecord};
-use interlock_protocol::{CallId, ErrorCode, EventBody, ResourceId, Retry, ToolCall, ToolKind, ToolResponse};
-use interlock_store::{Call, Error as StoreError, Record, Snapshot, TimelineEntry};
+use interlock_protocol::{
+    CallId, ErrorCode, EventBody, Outcome, ResourceId, Retry, SessionKind, ToolCall, ToolKind, ToolResponse,
+    UserId,
+};
+use interlock_store::{Call, Error as StoreError, Record, Run, Snapshot, TimelineEntry};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
 use crate::agent::{Agent, End};
+use crate::calls::held_metadata;
 use crate::error::Error;
 use crate::history::Entry;
+use crate::run::DIRECT;
 use crate::tell::Unasked;
 use crate::work::{Halt, Work, event};
 
@@ -35,6 +40,7 @@ impl Agent {
             .find(|hold| hold.plan.execution == self.record.id)
             .cloned();
         if !remembered {
+            self.recall(work, snapshot).await;
             self.restore(work, &calls).await?;
         }
         self.settle_interrupted(work, &calls, remembered).await?;
@@ -73,6 +79,7 @@ impl Agent {
         let mine = |call: &&Call| call.started.plan.execution == self.record.id;
         let calls: Vec<Call> = snapshot.calls.iter().filter(mine).cloned().collect();
         if !remembered {
+            self.recall(work, snapshot).await;
             self.restore(work, &calls).await?;
         }
         self.settle_interrupted(work, &calls, remembered).await?;
@@ -110,13 +117,23 @@ impl Agent {
         }
         work.tape().close_hold(&hold, now);
         if !self.is_answered(&call.id) {
+            let (number, since) = self.shown_at(work, &hold, now).await?;
+            let metadata = held_metadata(&hold);
+            self.show_again(
+                number,
+                "llm_tool_call",
+                "cancelled",
+                why.message(),
+                metadata,
+                (since, now),
+            );
             self.not_run(work, &call, why, now);
         }
         Ok(())
     }
 
     /// Brings back what the gate must know: what was written, and what must still be looked at.
-    async fn restore(&mut self, work: &Work, calls: &[Call]) -> Result<(), Error> {
+    pub(crate) async fn restore(&mut self, work: &Work, calls: &[Call]) -> Result<(), Error> {
         let now = Timestamp::now();
         let mut resources: BTreeSet<ResourceId> = BTreeSet::new();
         for call in calls {
@@ -144,8 +161,46 @@ impl Agent {
         Ok(())
     }
 
+    /// Code finds again what somebody asked for by itself: by naming it in a question, or by opening it. Without it the
+    /// gate would not know what was meant.
+    pub(crate) async fn recall(&self, work: &Work, snapshot: &Snapshot) {
+        let gate = &work.engine.setup.gate;
+        let window = interlock_gate::ContextLimits::default().explicit_window;
+        let since = Timestamp::now()
+            .checked_sub(window)
+            .unwrap_or(Timestamp::UNIX_EPOCH);
+        let mut names: Vec<String> = Vec::new();
+        if snapshot.session.submitted.kind == SessionKind::Chat {
+            let asked = |run: &&Run| run.channel != DIRECT && run.started_at >= since;
+            for run in snapshot.runs.iter().filter(asked) {
+                names.extend(mentioned(&run.input).into_iter().map(str::to_owned));
+            }
+        }
+        let opened = |call: &Call| {
+            let Call { started, receipt, .. } = call;
+            let succeeded = receipt
+                .as_ref()
+                .is_some_and(|receipt| receipt.outcome == Outcome::Succeeded);
+            if !succeeded || started.started_at < since {
+                return None;
+            }
+            let plan = &started.plan;
+            let tool = gate.catalogue().get(plan.tool.as_str())?;
+            let argument = tool.action(&plan.arguments).opens.as_ref()?;
+            plan.arguments.get(argument)?.as_str().map(str::to_owned)
+        };
+        names.extend(snapshot.calls.iter().filter_map(opened));
+        names.dedup();
+        for name in names {
+            let found = work.engine.setup.inventory.find(&name).await;
+            if let [resource] = found.as_slice() {
+                work.tape().mention(resource.clone(), Timestamp::now());
+            }
+        }
+    }
+
     /// Code resolves resources again that the plan or a due reading names.
-    async fn rediscover(&self, work: &Work, resources: BTreeSet<ResourceId>) {
+    pub(crate) async fn rediscover(&self, work: &Work, resources: BTreeSet<ResourceId>) {
         let mut found: Vec<ResolvedResource> = Vec::new();
         for resource in resources {
             let name = resource.to_string();
@@ -244,6 +299,7 @@ impl Agent {
         // Whatever was decided, the model goes on knowing the resource that its plan was about.
         self.rediscover(work, hold.resources().cloned().collect()).await;
         let now = Timestamp::now();
+        let shown = self.shown_at(work, &hold, now).await?;
         match &hold.status {
             HoldStatus::Pending if now < hold.expires_at => return Ok(true),
             HoldStatus::Pending => {
@@ -261,40 +317,72 @@ impl Agent {
                     Err(error) => return Err(error),
                 }
                 let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_quietly(work, &call, &refusal, now);
+                self.refuse_shown(work, &call, &refusal, Some(&hold), shown);
             }
             HoldStatus::Denied { .. }
             | HoldStatus::Expired { .. }
             | HoldStatus::Withdrawn { .. }
             | HoldStatus::Edited { .. } => {
                 let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_quietly(work, &call, &refusal, now);
+                self.refuse_shown(work, &call, &refusal, Some(&hold), shown);
             }
-            HoldStatus::Approved { .. } => self.redeem(work, &hold, call).await?,
+            HoldStatus::Approved { by, at } => {
+                let accepted = (by.clone(), *at);
+                self.redeem(work, (&hold, accepted, shown), call).await?;
+            }
         }
         Ok(false)
     }
 
+    /// Where a call that waits for a human is shown, and since when.
+    pub(crate) async fn shown_at(
+        &mut self,
+        work: &Work,
+        hold: &Hold,
+        now: Timestamp,
+    ) -> Result<(u32, Timestamp), Error> {
+        let timeline = work.engine.setup.store.timeline(work.session()).await?;
+        let shown = timeline.iter().rev().find(|entry| {
+            entry.execution == self.record.id
+                && entry.metadata.get("hold").and_then(serde_json::Value::as_str) == Some(hold.id.as_str())
+        });
+        Ok(match shown {
+            Some(entry) => (entry.number, entry.at),
+            None => {
+                self.timeline += 1;
+                (self.timeline, now)
+            }
+        })
+    }
+
     /// Runs what a human approved, if it is still what it was.
-    async fn redeem(&mut self, work: &Work, hold: &Hold, call: ToolCall) -> Result<(), Error> {
+    async fn redeem(
+        &mut self,
+        work: &Work,
+        (hold, (by, at), shown): (&Hold, (UserId, Timestamp), (u32, Timestamp)),
+        call: ToolCall,
+    ) -> Result<(), Error> {
         let tokens = work.engine.setup.store.tokens(&hold.id).await?;
         work.kill_switch().await?;
         let now = Timestamp::now();
-        let used = tokens.into_iter().find(|token| token.used_at.is_some());
+        // A token that another replaced counts as used, but approved nothing.
+        let used = tokens
+            .into_iter()
+            .find(|token| token.approver == by && token.used_at == Some(at));
         let redeemed = match used {
             Some(record) => work.gate(|tape, world| tape.redeem(world, hold, &record, now)),
             None => Err(work.tape().close_hold(hold, now)),
         };
         match redeemed {
             Ok(permit) => {
-                let ready = self.ready(work, call, permit, Some(hold.id.clone()), None, now);
+                let ready = self.ready(work, call, permit, None, Some((hold, shown)), now);
                 self.run_group(work, &work.cancel.child_token(), vec![ready])
                     .await
             }
             Err(refusal) => {
                 // Decided and not to run: nothing waits for a human any more.
                 work.tape().close_hold(hold, now);
-                self.refuse_quietly(work, &call, &refusal, now);
+                self.refuse_shown(work, &call, &refusal, Some(hold), shown);
                 Ok(())
             }
         }

@@ -12,8 +12,8 @@ use interlock_gate::{
     Situation, Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord, Writer,
 };
 use interlock_protocol::{
-    ControlLevel, Decision as Said, Evidence, EvidenceId, ExecutionId, PermitId, Receipt, ResourceId, RunId,
-    SessionId, ToolCall, ToolName, UserId,
+    Arguments, ControlLevel, Decision as Said, Evidence, EvidenceId, ExecutionId, PermitId, Receipt,
+    ResourceId, RunId, SessionId, ToolCall, ToolName, UserId,
 };
 use interlock_store::Step;
 use jiff::Timestamp;
@@ -188,6 +188,21 @@ pub enum Ask {
     Redeem {
         /// The hold, as it was accepted.
         hold: Box<Hold>,
+        /// Whether writes are stopped.
+        #[serde(default, skip_serializing_if = "is_false")]
+        stopped: bool,
+        /// Who else is writing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rivals: Vec<Rival>,
+    },
+    /// A human replaces the arguments of a held plan.
+    Edit {
+        /// The hold, as it waited.
+        hold: Box<Hold>,
+        /// Who.
+        by: UserId,
+        /// The new arguments.
+        arguments: Arguments,
         /// Whether writes are stopped.
         #[serde(default, skip_serializing_if = "is_false")]
         stopped: bool,
@@ -573,6 +588,29 @@ impl Tape {
         redeemed
     }
 
+    /// Replaces the arguments of a held plan: the old hold ends in the new one, or waits on.
+    pub(crate) fn edit(
+        &mut self,
+        world: &World,
+        hold: &mut Hold,
+        by: &UserId,
+        arguments: Arguments,
+        now: Timestamp,
+    ) -> Result<Hold, Box<Refusal>> {
+        let ask = Ask::Edit {
+            hold: Box::new(hold.clone()),
+            by: by.clone(),
+            arguments: arguments.clone(),
+            stopped: world.kill_switch == KillSwitch::Engaged,
+            rivals: self.rivals(world),
+        };
+        let edited = self
+            .gate
+            .edit(world, &mut self.session, hold, by, arguments, Situation::at(now));
+        self.note(&ask, edited_outcome(edited.as_ref().map_err(AsRef::as_ref)), now);
+        edited
+    }
+
     /// Closes a hold that was denied or expired, and says what the proposer is told.
     pub(crate) fn close_hold(&mut self, hold: &Hold, now: Timestamp) -> Box<Refusal> {
         let ask = Ask::CloseHold {
@@ -691,6 +729,16 @@ pub(crate) fn redeemed_outcome(redeemed: Result<&Permit, &Refusal>) -> Value {
             permit: permit.id().clone(),
             kind: permit.kind(),
             plan_hash: permit.plan_hash(),
+        }),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+pub(crate) fn edited_outcome(edited: Result<&Hold, &Refusal>) -> Value {
+    match edited {
+        Ok(hold) => json!(Said::Held {
+            hold: hold.id.clone(),
+            plan_hash: hold.plan_hash,
         }),
         Err(refusal) => refused(refusal),
     }

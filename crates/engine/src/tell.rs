@@ -1,7 +1,7 @@
 //! What a model and the record are told of calls: what came of them, that the gate refused them, and that nobody put
 //! them to the gate.
 
-use interlock_gate::{Metric, Refusal};
+use interlock_gate::{Hold, Metric, Refusal};
 use interlock_protocol::{
     CallId, Decision as Said, ErrorCode, EventBody, EvidenceId, RefusalRecord, RuleName, ToolCall,
     ToolResponse,
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
+use crate::calls::{held_metadata, tell_of_edit};
 use crate::count;
 use crate::history::Entry;
 use crate::work::Work;
@@ -50,7 +51,7 @@ impl Unasked {
         }
     }
 
-    const fn message(self) -> &'static str {
+    pub(crate) const fn message(self) -> &'static str {
         match self {
             Self::OneCall => "Not run: one call per reply.",
             Self::HeldBefore => "Not run: an earlier call of the reply waits for a human.",
@@ -80,13 +81,43 @@ impl Agent {
             }),
             now,
         );
-        self.refuse_quietly(work, call, refusal, now);
-    }
-
-    pub(crate) fn refuse_quietly(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
         work.count_refusal(refusal);
         self.refused_event(Some(&call.id), refusal);
         self.answer_call(work, call, &refusal.to_response(), None, now);
+    }
+
+    /// Tells the model that a call was refused that is shown already, as about to run or as waiting for a human.
+    pub(crate) fn refuse_shown(
+        &mut self,
+        work: &Work,
+        call: &ToolCall,
+        refusal: &Refusal,
+        hold: Option<&Hold>,
+        (number, since): (u32, Timestamp),
+    ) {
+        let now = Timestamp::now();
+        let mut metadata = match hold {
+            Some(hold) => held_metadata(hold),
+            None => json!({ "call": call.id, "tool": call.tool, "arguments": call.arguments }),
+        };
+        metadata["rule"] = json!(refusal.rule.as_str());
+        metadata["code"] = json!(refusal.code);
+        metadata["details"] = json!(refusal.details);
+        self.show_again(
+            number,
+            "llm_tool_call",
+            "refused",
+            refusal.message.clone(),
+            metadata,
+            (since, now),
+        );
+        work.count_refusal(refusal);
+        self.refused_event(Some(&call.id), refusal);
+        let response = match hold {
+            Some(hold) => tell_of_edit(refusal.to_response(), hold),
+            None => refusal.to_response(),
+        };
+        self.answer_call(work, call, &response, None, now);
     }
 
     pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {

@@ -16,6 +16,7 @@
 //! two streams, head and tail and hash (`capture`) → [`Output`].
 
 mod argv;
+pub mod browser;
 mod capability;
 mod capture;
 mod error;

@@ -174,8 +174,8 @@ pub struct TokenRecord {
 }
 
 impl TokenRecord {
-    /// Compares in constant time.
-    pub(crate) fn matches(&self, token: &ApprovalToken) -> bool {
+    /// Whether it is the record of this token. Compares in constant time.
+    pub fn matches(&self, token: &ApprovalToken) -> bool {
         ContentHash::of(token.0)
             .as_bytes()
             .ct_eq(self.hash.as_bytes())

@@ -41,6 +41,7 @@ mod session;
 mod settle;
 mod state;
 mod verification;
+mod wording;
 mod world;
 
 #[cfg(test)]
@@ -70,4 +71,5 @@ pub use session::{FourEyes, Session, SessionOptions, ToolScope, WriteRecord};
 pub use settle::{DueReading, Error as SettleError, InterruptedWrite, Moment, Report, Settled};
 pub use state::State;
 pub use verification::{Before, Comparison, PendingVerification, VerificationEnd, compare};
+pub use wording::{Undo, expected};
 pub use world::{KillSwitch, World, Writer};

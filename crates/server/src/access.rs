@@ -73,6 +73,8 @@ pub(crate) enum Via {
     Token {
         /// Its public id.
         id: String,
+        /// The hash of its secret.
+        hash: ContentHash,
         /// What it may do.
         scopes: Vec<Scope>,
     },

@@ -8,6 +8,7 @@ use interlock_engine::Engine;
 use interlock_infra::Infra;
 use interlock_store::Store;
 use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::Auth;
 use crate::live::Hub;
@@ -40,6 +41,7 @@ struct Inner {
     auth: Auth,
     hub: Hub,
     started_at: Timestamp,
+    closing: CancellationToken,
 }
 
 impl App {
@@ -47,12 +49,19 @@ impl App {
     pub async fn new(parts: Parts) -> Result<Self, crate::Error> {
         let hub = Hub::start(&parts.engine).await?;
         let auth = Auth::new(&parts.config, parts.engine.setup().store.clone())?;
+        let closing = CancellationToken::new();
+        tokio::spawn(
+            closing
+                .clone()
+                .run_until_cancelled_owned(parts.metrics.clone().tidy()),
+        );
         Ok(Self {
             inner: Arc::new(Inner {
                 parts,
                 auth,
                 hub,
                 started_at: Timestamp::now(),
+                closing,
             }),
         })
     }
@@ -95,5 +104,10 @@ impl App {
     /// Since when it runs.
     pub(crate) fn started_at(&self) -> Timestamp {
         self.inner.started_at
+    }
+
+    /// Cancelled when the server goes away: streams say so and end, `/ready` says no.
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.inner.closing
     }
 }

@@ -11,6 +11,8 @@ mod access;
 mod api;
 mod app;
 mod auth;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod live;
 mod metrics;

@@ -247,7 +247,23 @@ impl From<interlock_engine::Error> for Problem {
         match error {
             Error::Store(error) => Self::from(error),
             Error::Unknown { .. } | Error::Name(_) => Self::new(Code::InvalidInput, error.to_string()),
-            Error::Refused(message) => Self::new(Code::ActionNotAllowed, message),
+            Error::Refused(refusal) => {
+                // What was decided or is over is no question of rights.
+                let status = refusal.details.get("hold_status").and_then(Value::as_str);
+                let code = match status {
+                    None | Some("pending") => Code::ActionNotAllowed,
+                    Some(_) => Code::Conflict,
+                };
+                let refusal = *refusal;
+                let mut details = refusal.details;
+                details.insert("code".to_owned(), refusal.code.as_str().into());
+                details.insert("rule".to_owned(), refusal.rule.as_str().into());
+                let problem = Self::new(code, refusal.message).details(Value::Object(details));
+                match refusal.recovery_hint {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                }
+            }
             Error::NotNow(message) => Self::new(Code::Conflict, message),
             Error::NoModel | Error::Model(_) => Self::new(Code::Unavailable, error.to_string()),
             Error::Prompt(_) | Error::Offer(_) | Error::Random(_) | Error::Unreadable { .. } => {

@@ -2,6 +2,10 @@
 
 use interlock_protocol::{Sequence, SessionId};
 
+use tokio::sync::watch;
+
+use crate::sqlite::look;
+use crate::store::POLL;
 use crate::{Error, Store};
 
 /// An event with its place among all events. The event itself stays as it is kept, so that handing it on costs nothing.
@@ -24,6 +28,10 @@ pub struct Placed {
 pub struct Feed {
     store: Store,
     position: u64,
+    /// Counts what this process has told.
+    told: watch::Receiver<u64>,
+    /// What was seen of the writes of others.
+    version: Option<i64>,
 }
 
 impl Feed {
@@ -33,30 +41,60 @@ impl Feed {
     }
 
     /// What was kept since the last call, at least one and at most `limit` events. Waits until there is something.
+    /// Whoever stops waiting misses nothing.
     pub async fn next(&mut self, limit: u32) -> Result<Vec<Placed>, Error> {
-        let _ = (&self.store, limit);
-        Err(Error::Closed)
+        loop {
+            // Before looking: what happens while it looks is looked at again.
+            self.told.borrow_and_update();
+            let events = self.store.all_events(self.position, &[], limit.max(1)).await?;
+            if let Some(last) = events.last() {
+                self.position = last.position;
+                return Ok(events);
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// Until this process told something, or anyone wrote.
+    async fn wait(&mut self) -> Result<(), Error> {
+        loop {
+            if let Ok(changed) = tokio::time::timeout(POLL, self.told.changed()).await {
+                return changed.map_err(|_| Error::Closed);
+            }
+            let version = self.store.data_version().await?;
+            if self.version.replace(version) != Some(version) {
+                return Ok(());
+            }
+        }
     }
 }
 
 impl Store {
     /// A feed of what is kept from now on.
     pub async fn feed(&self) -> Result<Feed, Error> {
-        Ok(Feed {
+        Ok(self.feed_after(self.last_position().await?))
+    }
+
+    /// A feed of what was kept after a place, and of everything that is kept from now on.
+    pub fn feed_after(&self, position: u64) -> Feed {
+        Feed {
             store: self.clone(),
-            position: self.last_position().await?,
-        })
+            position,
+            told: self.told(),
+            version: None,
+        }
     }
 
     /// The place of the last event of all.
     pub async fn last_position(&self) -> Result<u64, Error> {
-        Err(Error::Closed)
+        self.look(look::last_position).await
     }
 
     /// Events after a place, in order: those of all sessions whose type is one of `kinds` (none named, any).
     pub async fn all_events(&self, after: u64, kinds: &[&str], limit: u32) -> Result<Vec<Placed>, Error> {
-        let _ = (after, kinds, limit);
-        Err(Error::Closed)
+        let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        self.look(move |conn| look::all_events(conn, after, &kinds, limit))
+            .await
     }
 
     /// Events of one session after a place in it, in order, as JSON.
@@ -66,7 +104,8 @@ impl Store {
         after: Sequence,
         limit: u32,
     ) -> Result<Vec<Placed>, Error> {
-        let _ = (session, after, limit);
-        Err(Error::Closed)
+        let session = session.clone();
+        self.look(move |conn| look::session_events(conn, &session, after, limit))
+            .await
     }
 }

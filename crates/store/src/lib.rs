@@ -16,11 +16,14 @@
 //! Receipts, beginnings of writes, holds, tokens and ends of sessions are on the disk before `append` returns; the
 //! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
+mod audit;
+mod derive;
 mod error;
 mod feed;
 mod lists;
 mod notes;
 mod options;
+mod outline;
 mod people;
 mod prepare;
 mod queue;
@@ -29,6 +32,7 @@ mod record;
 mod sqlite;
 mod store;
 
+pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
 pub use error::Error;
 pub use feed::{Feed, Placed};
 pub use lists::{
@@ -37,9 +41,8 @@ pub use lists::{
 };
 pub use notes::Note;
 pub use options::{Open, Options, Place};
-pub use people::{
-    ApiToken, AuditEntry, AuditFilter, AuditVerified, Deed, Link, Login, SavedView, User, UserChange,
-};
+pub use outline::Outline;
+pub use people::{ApiToken, Link, Login, SavedView, User, UserChange};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,

@@ -7,6 +7,8 @@ use interlock_protocol::{
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::prepare::nanoseconds;
+use crate::sqlite::look;
 use crate::{Call, Error, Session, Store};
 
 /// What a list of sessions is ordered by.
@@ -142,7 +144,7 @@ pub struct UsageRow {
     pub input_tokens: u64,
     /// Tokens out.
     pub output_tokens: u64,
-    /// The cost, in the currency of the configuration's prices, where it is known.
+    /// The cost in dollars, where it is known: of the calls whose cost is.
     pub cost: Option<f64>,
     /// The median time of a call, in seconds.
     pub seconds_p50: f64,
@@ -181,50 +183,55 @@ pub struct ToolUse {
 }
 
 impl Store {
-    /// A page of sessions that are not deleted.
+    /// A page of sessions that are not deleted. Of more than five thousand that have the text of a search, the newest
+    /// are looked at; of a long input or answer, its first two thousand characters. A text of one or two characters finds
+    /// titles that begin like it.
     pub async fn session_page(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
-        let _ = query;
-        Err(Error::Closed)
+        let query = query.clone();
+        self.look(move |conn| look::session_page(conn, &query)).await
     }
 
     /// How many sessions stand where.
     pub async fn counts(&self) -> Result<Counts, Error> {
-        Err(Error::Closed)
+        self.look(look::counts).await
     }
 
     /// The alert types, chains and owners that sessions have, for a filter to choose from.
     pub async fn filter_options(&self) -> Result<FilterOptions, Error> {
-        Err(Error::Closed)
+        self.look(look::filter_options).await
     }
 
     /// Answers of the gate, newest first.
     pub async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<DecisionRow>, Error> {
-        let _ = filter;
-        Err(Error::Closed)
+        let filter = filter.clone();
+        self.look(move |conn| look::decisions(conn, &filter)).await
     }
 
     /// What was called on a resource, newest first, with its session.
     pub async fn calls_on(&self, resource: &ResourceId, limit: u32) -> Result<Vec<(SessionId, Call)>, Error> {
-        let _ = (resource, limit);
-        Err(Error::Closed)
+        let resource = resource.clone();
+        self.look(move |conn| look::calls_on(conn, &resource, limit))
+            .await
     }
 
-    /// What models cost between two moments.
+    /// What models cost from a moment on, and before another. What was removed for good is not counted.
     pub async fn usage(&self, from: Timestamp, to: Timestamp, by: UsageBy) -> Result<Vec<UsageRow>, Error> {
-        let _ = (from, to, by);
-        Err(Error::Closed)
+        let (from, to) = (nanoseconds(from)?, nanoseconds(to)?);
+        self.look(move |conn| look::usage(conn, from, to, by)).await
     }
 
     /// How the tools have been doing since a moment.
     pub async fn tool_use(&self, since: Timestamp) -> Result<Vec<ToolUse>, Error> {
-        let _ = since;
-        Err(Error::Closed)
+        let since = nanoseconds(since)?;
+        self.look(move |conn| look::tool_use(conn, since)).await
     }
 
     /// The open session of an alert with this fingerprint, if there is one: a repeated alert joins it.
+    /// [`Store::submit`] asks the same in the step that submits.
     pub async fn open_with_fingerprint(&self, fingerprint: &str) -> Result<Option<SessionId>, Error> {
-        let _ = fingerprint;
-        Err(Error::Closed)
+        let fingerprint = fingerprint.to_owned();
+        self.look(move |conn| look::open_with_fingerprint(conn, &fingerprint))
+            .await
     }
 }
 

@@ -1,13 +1,17 @@
-//! People and programs that may sign in, what they sign in with, and what they did.
+//! People and programs that may sign in, and what they sign in with.
 //!
 //! Secrets are never kept: a password is its argon2 hash, a token, a link and a browser's session are their SHA-256.
 
 use interlock_protocol::{ContentHash, Role, UserId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::prepare::nanoseconds;
+use crate::sqlite::{look, write};
 use crate::{Error, Store};
+
+/// How often a visit is noted at most, in nanoseconds.
+const A_MINUTE: i64 = 60 * 1_000_000_000;
 
 /// Somebody who may sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +22,7 @@ pub struct User {
     pub role: Role,
     /// The argon2 hash of their password, in PHC form; nothing if they sign in otherwise.
     pub password: Option<String>,
-    /// `issuer` and `subject` of an OpenID Connect provider, if they come from one.
+    /// `issuer` and `subject` of a provider of `OpenID` Connect, if they come from one.
     pub identity: Option<(String, String)>,
     /// Whether they may sign in at present.
     pub enabled: bool,
@@ -107,144 +111,116 @@ pub struct SavedView {
     pub created_at: Timestamp,
 }
 
-/// Something that somebody did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deed {
-    /// When.
-    pub at: Timestamp,
-    /// Who; nobody for a failed sign-in and for code itself.
-    pub actor: Option<UserId>,
-    /// What, as a stable dotted word: `hold.approved`, `user.created`, `sign_in.failed`, `writes.stopped`.
-    pub action: String,
-    /// What it was done to: an id.
-    pub subject: Option<String>,
-    /// Facts. Never a secret.
-    pub details: Value,
-}
-
-/// A deed in the audit log: each carries the hash of the one before it, so that none can be taken out or changed unseen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditEntry {
-    /// Its place: 1 for the first.
-    pub number: u64,
-    /// What was done.
-    #[serde(flatten)]
-    pub deed: Deed,
-    /// The hash of the entry before it; of nothing for the first.
-    pub previous: ContentHash,
-    /// The hash of this entry: of `previous` and everything above in canonical form.
-    pub hash: ContentHash,
-}
-
-/// Which entries of the audit log to list, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AuditFilter {
-    /// Only this actor's.
-    pub actor: Option<UserId>,
-    /// Only actions that begin like this.
-    pub action: Option<String>,
-    /// Only about this.
-    pub subject: Option<String>,
-    /// Only entries before this number.
-    pub before: Option<u64>,
-    /// At most this many.
-    pub limit: u32,
-}
-
-/// What came of looking at the whole audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AuditVerified {
-    /// How many entries there are.
-    pub entries: u64,
-    /// The hash of the last one.
-    pub head: ContentHash,
-    /// The first entry that does not fit, and why; nothing if all do.
-    pub broken: Option<(u64, String)>,
-}
-
 impl Store {
-    /// Makes a user. [`Error::Exists`] if there is one of that name.
+    /// Makes a user. [`Error::Exists`] if there is one of that name, or one with that identity.
     pub async fn create_user(&self, user: User) -> Result<(), Error> {
-        let _ = user;
-        Err(Error::Closed)
+        self.backend
+            .write(true, move |conn| write::create_user(conn, &user))
+            .await
     }
 
     /// A user.
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
-        let _ = id;
-        Err(Error::Closed)
+        let id = id.clone();
+        self.look(move |conn| look::user(conn, &id)).await
     }
 
     /// The user that a provider knows by this subject.
     pub async fn user_of(&self, issuer: &str, subject: &str) -> Result<Option<User>, Error> {
-        let _ = (issuer, subject);
-        Err(Error::Closed)
+        let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
+        self.look(move |conn| look::user_of(conn, &issuer, &subject))
+            .await
     }
 
     /// Every user, by name.
     pub async fn users(&self) -> Result<Vec<User>, Error> {
-        Err(Error::Closed)
+        self.look(look::users).await
     }
 
     /// Changes a user. The last admin that may sign in can be neither disabled nor demoted: [`Error::LastAdmin`].
+    /// Who is disabled is signed out everywhere, and their links are void.
     pub async fn change_user(&self, id: &UserId, change: UserChange) -> Result<User, Error> {
-        let _ = (id, change);
-        Err(Error::Closed)
+        let id = id.clone();
+        self.backend
+            .write(true, move |conn| write::change_user(conn, &id, &change))
+            .await
     }
 
     /// Removes a user with their logins, links, tokens and views. What they did stays. Not the last admin.
     pub async fn remove_user(&self, id: &UserId) -> Result<(), Error> {
-        let _ = id;
-        Err(Error::Closed)
+        let id = id.clone();
+        self.backend
+            .write(true, move |conn| write::remove_user(conn, &id))
+            .await
     }
 
     /// A browser signed in.
     pub async fn create_login(&self, login: Login) -> Result<(), Error> {
-        let _ = login;
-        Err(Error::Closed)
+        self.backend
+            .write(true, move |conn| write::create_login(conn, &login))
+            .await
     }
 
     /// The login of a cookie, with its user, unless it expired or its user may not sign in. Notes that they were seen, at
     /// most once a minute.
     pub async fn login(&self, hash: &ContentHash, now: Timestamp) -> Result<Option<(Login, User)>, Error> {
-        let _ = (hash, now);
-        Err(Error::Closed)
+        let (hash, at) = (*hash, nanoseconds(now)?);
+        let found = self.look(move |conn| look::login(conn, &hash, at)).await?;
+        if let Some((_, user)) = &found
+            && is_stale(user.seen_at, now)
+        {
+            let id = user.id.clone();
+            let noted = self
+                .backend
+                .write(false, move |conn| write::seen(conn, &id, at, A_MINUTE))
+                .await;
+            note(noted);
+        }
+        Ok(found)
     }
 
     /// The browsers that a user is signed in with.
     pub async fn logins(&self, user: &UserId, now: Timestamp) -> Result<Vec<Login>, Error> {
-        let _ = (user, now);
-        Err(Error::Closed)
+        let (user, now) = (user.clone(), nanoseconds(now)?);
+        self.look(move |conn| look::logins(conn, &user, now)).await
     }
 
     /// A browser signed out.
     pub async fn remove_login(&self, hash: &ContentHash) -> Result<(), Error> {
-        let _ = hash;
-        Err(Error::Closed)
+        let hash = *hash;
+        self.backend
+            .write(true, move |conn| write::remove_login(conn, &hash))
+            .await
     }
 
     /// Signs a user out everywhere, but for one login.
     pub async fn remove_logins(&self, user: &UserId, but: Option<&ContentHash>) -> Result<(), Error> {
-        let _ = (user, but);
-        Err(Error::Closed)
+        let (user, but) = (user.clone(), but.copied());
+        self.backend
+            .write(true, move |conn| write::remove_logins(conn, &user, but.as_ref()))
+            .await
     }
 
     /// Keeps a link.
     pub async fn create_link(&self, link: Link) -> Result<(), Error> {
-        let _ = link;
-        Err(Error::Closed)
+        self.backend
+            .write(true, move |conn| write::create_link(conn, &link))
+            .await
     }
 
     /// Uses a link up: whoever comes second gets nothing.
     pub async fn use_link(&self, hash: &ContentHash, now: Timestamp) -> Result<Option<User>, Error> {
-        let _ = (hash, now);
-        Err(Error::Closed)
+        let (hash, now) = (*hash, nanoseconds(now)?);
+        self.backend
+            .write(true, move |conn| write::use_link(conn, &hash, now))
+            .await
     }
 
     /// Keeps a token.
     pub async fn create_token(&self, token: ApiToken) -> Result<(), Error> {
-        let _ = token;
-        Err(Error::Closed)
+        self.backend
+            .write(true, move |conn| write::create_token(conn, &token))
+            .await
     }
 
     /// The token with this secret, with its user, unless it expired, was revoked, or its user may not sign in. Notes the
@@ -254,54 +230,67 @@ impl Store {
         hash: &ContentHash,
         now: Timestamp,
     ) -> Result<Option<(ApiToken, User)>, Error> {
-        let _ = (hash, now);
-        Err(Error::Closed)
+        let (hash, at) = (*hash, nanoseconds(now)?);
+        let found = self.look(move |conn| look::api_token(conn, &hash, at)).await?;
+        if let Some((token, _)) = &found
+            && is_stale(token.used_at, now)
+        {
+            let id = token.id.clone();
+            let noted = self
+                .backend
+                .write(false, move |conn| write::used(conn, &id, at, A_MINUTE))
+                .await;
+            note(noted);
+        }
+        Ok(found)
     }
 
-    /// A user's tokens, or everybody's.
+    /// A user's tokens, or everybody's, newest first.
     pub async fn api_tokens(&self, user: Option<&UserId>) -> Result<Vec<ApiToken>, Error> {
-        let _ = user;
-        Err(Error::Closed)
+        let user = user.cloned();
+        self.look(move |conn| look::api_tokens(conn, user.as_ref())).await
     }
 
     /// Revokes a token. Says whether it was there, was theirs (where a user is named) and had not been revoked.
     pub async fn revoke_token(&self, id: &str, user: Option<&UserId>, now: Timestamp) -> Result<bool, Error> {
-        let _ = (id, user, now);
-        Err(Error::Closed)
+        let (id, user, now) = (id.to_owned(), user.cloned(), nanoseconds(now)?);
+        self.backend
+            .write(true, move |conn| {
+                write::revoke_token(conn, &id, user.as_ref(), now)
+            })
+            .await
     }
 
-    /// A user's saved views.
+    /// A user's saved views, by name.
     pub async fn views(&self, user: &UserId) -> Result<Vec<SavedView>, Error> {
-        let _ = user;
-        Err(Error::Closed)
+        let user = user.clone();
+        self.look(move |conn| look::views(conn, &user)).await
     }
 
     /// Keeps a view; one of the same name is replaced.
     pub async fn save_view(&self, view: SavedView) -> Result<(), Error> {
-        let _ = view;
-        Err(Error::Closed)
+        self.backend
+            .write(true, move |conn| write::save_view(conn, &view))
+            .await
     }
 
     /// Forgets a view. Says whether it was there.
     pub async fn remove_view(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let _ = (user, id);
-        Err(Error::Closed)
+        let (user, id) = (user.clone(), id.to_owned());
+        self.backend
+            .write(true, move |conn| write::remove_view(conn, &user, &id))
+            .await
     }
+}
 
-    /// Adds to the audit log. On the disk when it returns.
-    pub async fn audit(&self, deed: Deed) -> Result<AuditEntry, Error> {
-        let _ = deed;
-        Err(Error::Closed)
-    }
+/// Whether something was noted so long ago that it is worth a write again.
+fn is_stale(noted: Option<Timestamp>, now: Timestamp) -> bool {
+    noted.is_none_or(|noted| now.as_nanosecond() - noted.as_nanosecond() >= i128::from(A_MINUTE))
+}
 
-    /// Entries of the audit log, newest first.
-    pub async fn audit_entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, Error> {
-        let _ = filter;
-        Err(Error::Closed)
-    }
-
-    /// Looks at every entry of the audit log and at how they hang together.
-    pub async fn verify_audit(&self) -> Result<AuditVerified, Error> {
-        Err(Error::Closed)
+/// Who signs in need not wait for a full disk: only the time of the last visit is not noted.
+fn note(noted: Result<(), Error>) {
+    if let Err(error) = noted {
+        tracing::debug!(%error, "the last visit was not noted");
     }
 }

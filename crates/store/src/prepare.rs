@@ -2,13 +2,14 @@
 
 use interlock_gate::{Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{
-    ContentHash, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, ResourceId, Sequence, SessionId,
-    StageId, Status, ToolKind, Verification, WorkerId,
+    CallId, ContentHash, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, Proposal, ResourceId,
+    Sequence, SessionId, StageId, Status, ToolKind, ToolName, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Error;
+use crate::derive::{DecisionRow, UsageRow};
 use crate::record::{Batch, Interaction, Record};
 
 /// A batch, ready to be written again and again until it is kept.
@@ -18,6 +19,9 @@ pub(crate) struct Prepared {
     pub(crate) claim: Option<(WorkerId, i64)>,
     pub(crate) at: i64,
     pub(crate) events: i64,
+    /// How many writes begin, and how many proposals are refused.
+    pub(crate) writes: i64,
+    pub(crate) refusals: i64,
     /// Whether it must be on the disk, and not only with the system, before anyone acts on it.
     pub(crate) durable: bool,
     pub(crate) rows: Vec<Row>,
@@ -63,11 +67,15 @@ pub(crate) enum Row {
         shared: i64,
         at: i64,
         facts: String,
+        usage: UsageRow,
     },
     Started {
         permit: PermitId,
         run: String,
         hold: Option<HoldId>,
+        tool: String,
+        is_write: bool,
+        resource: Option<String>,
         /// The resource that a write is about, and the agent at work.
         writes: Option<(ResourceId, ExecutionId)>,
         at: i64,
@@ -80,6 +88,9 @@ pub(crate) enum Row {
         permit: PermitId,
         body: String,
         pending: Option<String>,
+        outcome: &'static str,
+        /// In nanoseconds.
+        took: Option<i64>,
     },
     Verified {
         permit: PermitId,
@@ -117,6 +128,8 @@ pub(crate) enum Row {
 
 #[derive(Debug)]
 pub(crate) struct EventRow {
+    pub(crate) kind: &'static str,
+    pub(crate) decision: Option<DecisionRow>,
     pub(crate) stage: Option<String>,
     pub(crate) execution: Option<String>,
     pub(crate) body: String,
@@ -226,6 +239,8 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
         claim,
         at: nanoseconds(at)?,
         events: 0,
+        writes: 0,
+        refusals: 0,
         durable: false,
         rows: Vec::with_capacity(records.len()),
     };
@@ -234,6 +249,8 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
         at,
         events: Vec::new(),
     };
+    // Which tools the calls that this batch proposes are for.
+    let mut proposed: Vec<(CallId, ToolName)> = Vec::new();
     for record in records {
         if prepared.claim.is_none() {
             check_unclaimed(&record)?;
@@ -245,12 +262,26 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
                 body,
             } => {
                 prepared.events += 1;
-                let row = event_row(stage.as_ref(), execution.as_ref(), &body)?;
+                let mut row = event_row(stage.as_ref(), execution.as_ref(), &body)?;
+                if let EventBody::ProposalReceived {
+                    proposal: Proposal::ToolCall(call),
+                } = &body
+                {
+                    proposed.push((call.id.clone(), call.tool.clone()));
+                }
+                if let Some(decision) = &mut row.decision {
+                    prepared.refusals += i64::from(decision.answer == "refused");
+                    let tool = proposed.iter().rev().find(|(call, _)| decision.is_about(call));
+                    decision.tool = tool.map(|(_, tool)| tool.to_string());
+                }
                 unplaced.events.push((stage, execution, body));
                 Row::Event(row)
             }
             other => {
                 prepared.durable |= is_durable(&other);
+                if let Record::Started(call) = &other {
+                    prepared.writes += i64::from(call.plan.kind == ToolKind::Write);
+                }
                 row(&prepared.session, other)?
             }
         };
@@ -265,6 +296,8 @@ pub(crate) fn event_row(
     body: &EventBody,
 ) -> Result<EventRow, Error> {
     Ok(EventRow {
+        kind: body.name(),
+        decision: DecisionRow::of(body),
         stage: stage.map(ToString::to_string),
         execution: execution.map(ToString::to_string),
         body: json("an event", body)?,
@@ -353,6 +386,7 @@ fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             shared: integer("an interaction", interaction.shared)?,
             at: nanoseconds(interaction.at)?,
             facts: json("an interaction", &interaction.facts)?,
+            usage: UsageRow::of(&interaction),
             row: Box::new(interaction),
         },
         Record::Started(call) => {
@@ -365,6 +399,9 @@ fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             };
             Row::Started {
                 at: nanoseconds(call.started_at)?,
+                tool: call.plan.tool.to_string(),
+                is_write: call.plan.kind == ToolKind::Write,
+                resource: call.plan.resource().map(ToString::to_string),
                 writes,
                 body: json("a call", &call)?,
                 run: call.run.into(),
@@ -377,7 +414,10 @@ fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             if receipt.session != *session {
                 return Err(other_session("a receipt"));
             }
+            let took = |end: Timestamp| end.as_nanosecond() - receipt.started_at.as_nanosecond();
             Row::Finished {
+                outcome: receipt.outcome.as_str(),
+                took: receipt.finished_at.and_then(|end| i64::try_from(took(end)).ok()),
                 body: json("a receipt", &receipt)?,
                 pending: pending
                     .as_ref()

@@ -14,7 +14,7 @@ pub struct QueueLimits {
 pub enum Submitted {
     /// It waits for a worker.
     New,
-    /// One with the same idempotency key is there: this one.
+    /// One with the same idempotency key is there, or an open one with the same fingerprint: this one.
     Duplicate(SessionId),
 }
 

@@ -60,6 +60,12 @@ impl Store {
             .await
     }
 
+    /// The place of a session's last event; the start where nothing happened yet.
+    pub async fn last_sequence(&self, session: &SessionId) -> Result<Sequence, Error> {
+        let session = session.clone();
+        self.look(move |conn| look::last_sequence(conn, &session)).await
+    }
+
     /// A session's timeline, in the order in which its entries began.
     pub async fn timeline(&self, session: &SessionId) -> Result<Vec<TimelineEntry>, Error> {
         let session = session.clone();

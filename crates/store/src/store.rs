@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How often other processes are looked for.
-const POLL: Duration = Duration::from_millis(250);
+pub(crate) const POLL: Duration = Duration::from_millis(250);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Everything that is kept. Cheap to clone; the last one that goes away waits until what was brought is kept.
@@ -25,6 +25,8 @@ pub struct Store {
     pub(crate) backend: Arc<Backend>,
     /// Counts what may have given a worker something to do.
     work: Arc<watch::Sender<u64>>,
+    /// Counts what this process may have told as an event.
+    told: Arc<watch::Sender<u64>>,
 }
 
 impl std::fmt::Debug for Store {
@@ -42,6 +44,7 @@ impl Store {
         Ok(Self {
             backend: Arc::new(Backend::open(options)?),
             work: Arc::new(watch::Sender::new(0)),
+            told: Arc::new(watch::Sender::new(0)),
         })
     }
 
@@ -84,6 +87,9 @@ impl Store {
             .await?;
         if wakes {
             self.wake();
+        }
+        if last_event > 0 {
+            self.tell();
         }
         let mut events = unplaced.place(last_event.unsigned_abs());
         if let Some(place) = went_on {
@@ -150,9 +156,14 @@ impl Store {
         limits: Concurrency,
     ) -> Result<Option<(Claim, Session)>, Error> {
         let (worker, now) = (worker.clone(), nanoseconds(now)?);
-        self.backend
+        let next = self
+            .backend
             .write(false, move |conn| write::claim_next(conn, &worker, now, limits))
-            .await
+            .await?;
+        if next.is_some() {
+            self.tell();
+        }
+        Ok(next)
     }
 
     /// One particular session that waits for a worker or for a human.
@@ -163,9 +174,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<Claim, Error> {
         let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
-        self.backend
+        let claim = self
+            .backend
             .write(false, move |conn| write::claim(conn, &session, &worker, now))
-            .await
+            .await?;
+        self.tell();
+        Ok(claim)
     }
 
     /// As [`Store::claim`], and also a session that has ended: for what a person does in it by hand. Says where it
@@ -177,9 +191,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<(Claim, Status), Error> {
         let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
-        self.backend
+        let reopened = self
+            .backend
             .write(false, move |conn| write::reopen(conn, &session, &worker, now))
-            .await
+            .await?;
+        self.tell();
+        Ok(reopened)
     }
 
     /// This worker is alive.
@@ -321,8 +338,19 @@ impl Store {
         }
     }
 
+    /// There may be something for a worker to do, and something was told.
     fn wake(&self) {
         self.work.send_modify(|count| *count = count.wrapping_add(1));
+        self.tell();
+    }
+
+    /// Something was told.
+    fn tell(&self) {
+        self.told.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    pub(crate) fn told(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
     }
 }
 

@@ -28,7 +28,7 @@ mod tests;
 
 pub use done::{Done, Reading};
 pub use executor::{BoxFuture, Executor};
-pub use fleet::{Fleet, Knowledge, Note, Notes};
+pub use fleet::{Fleet, Knowledge, Measured, Note, Notes, measure};
 pub use inventory::Inventory;
 pub use local::LocalHost;
 pub use options::Options;

@@ -1,5 +1,6 @@
 //! `interlock demo`: an incident in the lab, from the alert to the verified fix, told as it happens.
 
+mod page;
 mod play;
 mod story;
 mod summary;
@@ -11,8 +12,10 @@ use interlock_lab::{Incident, Lab};
 
 pub(crate) use story::Story;
 
+use self::play::Next;
 use crate::Ending;
 use crate::assemble::{self, Assembled};
+use crate::drive::Interrupt;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::lab::{connect, serve, warning};
@@ -24,9 +27,13 @@ use crate::terminal::Tone;
 #[command(after_help = "\
 Examples:
   interlock demo
+  interlock demo --terminal
   interlock demo --once --yes --incident disk-full
   interlock demo --once --yes --json
   interlock demo --model my-model --incident service-crash
+
+On a terminal the story plays in a browser: a server on loopback, a sign-in link, an incident at once and an approval that
+waits for you. --terminal, --once, --yes and --deny tell it here in place of that; without a terminal --web serves it.
 
 The cluster is simulated; what runs in it are real processes with real files. The model is a script that makes the
 usual mistakes, unless one of your configuration is named.
@@ -37,6 +44,22 @@ pub(crate) struct Arguments {
     /// Which incident; `interlock lab incidents` lists them
     #[arg(long, value_name = "NAME", default_value = "service-crash", value_parser = crate::lab::incident)]
     incident: Incident,
+
+    /// Serve it for a browser, also without a terminal
+    #[arg(long, conflicts_with_all = ["terminal", "once", "yes", "deny"])]
+    web: bool,
+
+    /// Tell it in the terminal
+    #[arg(long)]
+    terminal: bool,
+
+    /// Where to listen; left out, 127.0.0.1:7878, or another port if that is taken
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<std::net::SocketAddr>,
+
+    /// Do not open a browser
+    #[arg(long)]
+    no_open: bool,
 
     /// Play it once and end
     #[arg(long)]
@@ -75,6 +98,12 @@ pub(super) enum Operator {
 }
 
 impl Arguments {
+    /// Whether the story is for a browser.
+    fn is_page(&self, globals: &Globals) -> bool {
+        let told_here = self.terminal || self.once || self.yes || self.deny.is_some();
+        self.web || (!told_here && globals.can_ask())
+    }
+
     fn operator(&self) -> Operator {
         match (&self.deny, self.yes) {
             (Some(reason), _) => Operator::No(reason.clone()),
@@ -95,6 +124,9 @@ struct Stage {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    if arguments.is_page(globals) {
+        return page::run(globals, arguments).await;
+    }
     let operator = arguments.operator();
     let again = !arguments.once && operator == Operator::Person && globals.can_ask();
     let mut incident = arguments.incident;
@@ -112,9 +144,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         if !again {
             return Ok(ending);
         }
-        match play::next(incident).await? {
-            Some(next) => incident = next,
-            None => return Ok(ending),
+        match play::next(incident, &mut Interrupt::new()?, "Play another one?").await? {
+            Next::Play(next) => incident = next,
+            Next::End => return Ok(ending),
         }
     }
 }
@@ -181,6 +213,8 @@ fn models(
         config.models = std::mem::take(&mut loaded.models);
         config.defaults = loaded.defaults;
         config.defaults.model = Some(name.clone());
+    } else if arguments.is_page(globals) {
+        page::models(&mut config, data)?;
     } else {
         let script = data.join("script.yaml");
         std::fs::write(&script, incident.script())?;

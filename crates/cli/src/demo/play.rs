@@ -13,7 +13,7 @@ use super::summary::Played;
 use super::{Operator, Stage, Story};
 use crate::Ending;
 use crate::decide::{self, Decided};
-use crate::drive::Driver;
+use crate::drive::{Driver, Interrupt};
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
 use crate::keyboard::Keyboard;
@@ -70,7 +70,7 @@ pub(super) async fn play(
 }
 
 /// Asks the oracle. What was mended may take a moment to come back.
-async fn settled(stage: &Stage, incident: Incident) -> Verdict {
+pub(super) async fn settled(stage: &Stage, incident: Incident) -> Verdict {
     let until = Instant::now() + SETTLE;
     loop {
         let verdict = incident.verdict(&stage.lab).await;
@@ -125,11 +125,19 @@ fn show(driver: &Driver<'_>, hold: &Hold) {
     say(&plan::render(hold, Timestamp::now(), paint));
 }
 
-/// Asks which incident comes next; nothing for none.
-pub(super) async fn next(last: Incident) -> Result<Option<Incident>, Failure> {
+/// What comes after an incident.
+pub(super) enum Next {
+    /// Another one.
+    Play(Incident),
+    /// Nothing.
+    End,
+}
+
+/// Asks which incident comes next.
+pub(super) async fn next(last: Incident, interrupt: &mut Interrupt, question: &str) -> Result<Next, Failure> {
     let mut keyboard = Keyboard::new();
     let all = Incident::ALL;
-    say("\nPlay another one?");
+    say(&format!("\n{question}"));
     for (number, incident) in (1..).zip(all) {
         let mark = if *incident == last { " (just played)" } else { "" };
         say(&format!("  {number}  {}{mark}", incident.name()));
@@ -137,19 +145,24 @@ pub(super) async fn next(last: Incident) -> Result<Option<Incident>, Failure> {
     loop {
         let _ = write!(io::stderr(), "A number or a name, or Enter to end: ");
         let _ = io::stderr().flush();
-        let Some(line) = keyboard.line().await else {
-            return Ok(None);
+        let line = tokio::select! {
+            line = keyboard.line() => line,
+            () = interrupt.recv() => None,
+        };
+        let Some(line) = line else {
+            say("");
+            return Ok(Next::End);
         };
         let line = line.trim();
         if matches!(line, "" | "q" | "quit" | "exit") {
-            return Ok(None);
+            return Ok(Next::End);
         }
         let by_number = line
             .parse::<usize>()
             .ok()
             .and_then(|number| all.get(number.checked_sub(1)?));
         if let Some(incident) = by_number.copied().or_else(|| Incident::named(line)) {
-            return Ok(Some(incident));
+            return Ok(Next::Play(incident));
         }
         say("there is no such incident");
     }

@@ -65,6 +65,17 @@ struct Document<'a> {
     session: Report<'a>,
 }
 
+impl Proof {
+    /// What it says, in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        if self.problems.is_empty() {
+            format!("{} decisions asked again, all the same.", self.decisions)
+        } else {
+            format!("The record does not replay: {}.", self.problems.join("; "))
+        }
+    }
+}
+
 /// Asks every question of the session's record again.
 pub(super) async fn proof(assembled: &Assembled, facts: &Facts) -> Proof {
     let mut proof = Proof {

@@ -206,7 +206,13 @@ impl Check<'_> {
         }
     }
 
-    fn variable(&mut self, path: &[&str], key: &str, variable: Option<&str>, is_set: &dyn Fn(&str) -> bool) {
+    pub(super) fn variable(
+        &mut self,
+        path: &[&str],
+        key: &str,
+        variable: Option<&str>,
+        is_set: &dyn Fn(&str) -> bool,
+    ) {
         let Some(variable) = variable else { return };
         let path = [path, &[key]].concat();
         if !is_variable(variable) {

@@ -2,9 +2,9 @@
 
 mod infrastructure;
 mod models;
+mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::path::Path;
 
 use interlock_engine::OPERATOR;
@@ -16,7 +16,7 @@ use crate::tree::{Data, Node};
 use crate::{Config, Transport};
 
 /// Top keys that the design names and nothing reads yet.
-const NOT_USED_YET: &[&str] = &["server", "mcp_servers", "governance", "policies", "notifications"];
+const NOT_USED_YET: &[&str] = &["mcp_servers", "governance", "policies", "notifications"];
 const MAX_NAME: usize = 64;
 
 /// Checks what needs the whole configuration; gives back what is allowed and probably not meant.
@@ -36,7 +36,7 @@ pub(crate) fn references(
     check.infrastructure(is_set);
     check.agents();
     check.chains();
-    check.server();
+    check.server(is_set);
     check.queue();
     check.files();
     check.mcp_servers();
@@ -209,30 +209,6 @@ impl Check<'_> {
         }
     }
 
-    fn server(&mut self) {
-        let server = &self.config.server;
-        if let Some(url) = &server.public_url
-            && !is_http(url)
-        {
-            self.wrong(
-                &["server", "public_url"],
-                "is no address",
-                "begin with `http://` or `https://`",
-            );
-        }
-        for (index, proxy) in server.trusted_proxies.iter().enumerate() {
-            if !is_network(proxy) {
-                let index = index.to_string();
-                let path = ["server", "trusted_proxies", index.as_str()];
-                self.wrong(
-                    &path,
-                    "is no address and no network",
-                    "write `10.0.0.1` or `10.0.0.0/8`",
-                );
-            }
-        }
-    }
-
     fn queue(&mut self) {
         let queue = &self.config.queue;
         if queue.heartbeat >= queue.orphan_after {
@@ -277,10 +253,6 @@ impl Check<'_> {
 
     fn files(&mut self) {
         let config = self.config;
-        if let Some(tls) = &config.server.tls {
-            self.file(&["server", "tls", "certificate"], &tls.certificate, false);
-            self.file(&["server", "tls", "key"], &tls.key, false);
-        }
         for (name, model) in &config.models {
             if let Some(file) = &model.ca_file {
                 self.file(&["models", name, "ca_file"], file, false);
@@ -360,17 +332,4 @@ fn is_http(url: &str) -> bool {
         .strip_prefix("http://")
         .or_else(|| url.strip_prefix("https://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace))
-}
-
-fn is_network(text: &str) -> bool {
-    let (address, bits) = match text.split_once('/') {
-        Some((address, bits)) => (address, Some(bits)),
-        None => (text, None),
-    };
-    let most = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    bits.is_none_or(|bits| bits.parse::<u8>().is_ok_and(|bits| bits <= most))
 }

@@ -424,6 +424,18 @@ impl Lab {
             .collect()
     }
 
+    /// The calls that are shown to people with this status.
+    pub(crate) async fn shown(
+        &self,
+        session: &SessionId,
+        status: &str,
+    ) -> Vec<interlock_store::TimelineEntry> {
+        let timeline = self.store.timeline(session).await.unwrap();
+        let wanted =
+            |entry: &interlock_store::TimelineEntry| entry.kind == "llm_tool_call" && entry.status == status;
+        timeline.into_iter().filter(wanted).collect()
+    }
+
     /// All traces of a session, as they are exported.
     pub(crate) async fn traces(&self, session: &SessionId) -> String {
         let mut text = String::new();
@@ -480,6 +492,10 @@ impl Lab {
             assert!(traced.holds(), "{traced:#?}");
         }
     }
+}
+
+pub(crate) fn user(name: &str) -> UserId {
+    UserId::new(name).unwrap()
 }
 
 pub(crate) fn operator() -> UserId {

@@ -83,6 +83,13 @@ async fn what_changed_since_it_was_held_does_not_run_and_the_model_is_told_what_
         let sent = lab.last_request(&session).await;
         assert!(sent.contains("has changed since"), "restart {restart}: {sent}");
         assert!(sent.contains("stopped"), "restart {restart}: {sent}");
+        assert_eq!(lab.refusals(&session).await, ["live_state"], "restart {restart}");
+        let shown = lab.shown(&session, "refused").await;
+        assert_eq!(shown.len(), 1, "restart {restart}: {shown:#?}");
+        let changes = json!([{ "field": "state", "was": "running", "now": "stopped" }]);
+        assert_eq!(shown[0].metadata["details"]["changes"], changes);
+        assert_eq!(shown[0].metadata["rule"], "live_state");
+        assert!(lab.shown(&session, "held").await.is_empty(), "restart {restart}");
         lab.prove(&session).await;
     }
 }
@@ -94,7 +101,11 @@ async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
     lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
     // Another process says so; this one must look.
     let other = Lab::in_folder(&lab.folder.path, controlled());
-    other.engine.stop_writes(KillSwitch::Engaged).await.unwrap();
+    other
+        .engine
+        .stop_writes(KillSwitch::Engaged, &operator(), None)
+        .await
+        .unwrap();
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), nothing());
@@ -114,7 +125,7 @@ async fn with_four_eyes_the_owner_does_not_approve() {
     let hold = lab.hold().await;
     let refused = lab.engine.approve(&hold, &operator()).await.unwrap_err();
     assert!(
-        matches!(&refused, Error::Refused(why) if why.contains("owner")),
+        matches!(&refused, Error::Refused(why) if why.message.contains("owner")),
         "{refused}"
     );
     lab.engine

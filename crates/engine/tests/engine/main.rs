@@ -6,11 +6,14 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod approvals;
 mod batches;
 mod budget;
+mod canary;
 mod collision;
 mod controllers;
 mod crash;
+mod edits;
 mod faults;
 mod fixture;
 mod flow;

@@ -22,6 +22,8 @@ enum Decide {
     Deny,
     /// Say yes while writes are stopped.
     ApproveStopped,
+    /// Replace the command, then say yes to what comes of it.
+    Edit,
 }
 
 #[derive(Clone, Copy)]
@@ -76,7 +78,18 @@ async fn play(lab: &Lab, story: Story) -> SessionId {
                         lab.engine.deny(&hold.id, &operator(), "not today").await.unwrap();
                     }
                     (Some(hold), Decide::ApproveStopped) => {
-                        lab.engine.stop_writes(KillSwitch::Engaged).await.unwrap();
+                        lab.engine
+                            .stop_writes(KillSwitch::Engaged, &operator(), None)
+                            .await
+                            .unwrap();
+                        lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                    }
+                    (Some(hold), Decide::Edit) if hold.edited_from.is_none() => {
+                        let (_, arguments) = write("touch /srv/other");
+                        let arguments = crate::holds::object(arguments);
+                        lab.engine.edit(&hold.id, &operator(), arguments).await.unwrap();
+                    }
+                    (Some(hold), Decide::Edit) => {
                         lab.engine.approve(&hold.id, &operator()).await.unwrap();
                     }
                     (Some(_), Decide::Nothing) => panic!("nobody was to be asked"),
@@ -156,7 +169,10 @@ async fn survives(story: Story) {
             None => Vec::new(),
         };
         let effects_before = lab.folder.effects();
-        lab.engine.stop_writes(KillSwitch::Released).await.unwrap();
+        lab.engine
+            .stop_writes(KillSwitch::Released, &operator(), None)
+            .await
+            .unwrap();
         let session = play(&lab, story).await;
         let standing = lab.store.session(&session).await.unwrap();
         let answer = standing.answer.unwrap_or_default();
@@ -290,6 +306,19 @@ async fn an_approved_call_that_was_refused_at_the_last_moment_is_not_run_later()
         decide: Decide::ApproveStopped,
         answer: "",
         effects: &["touch /srv/flag"],
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edited_call_runs_once_and_as_edited_whenever_the_process_ends() {
+    survives(Story {
+        wish: held,
+        submit: || Submission::question("put the flag there"),
+        then: &[],
+        decide: Decide::Edit,
+        answer: "",
+        effects: &["touch /srv/other"],
     })
     .await;
 }

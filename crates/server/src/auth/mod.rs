@@ -1,37 +1,117 @@
 //! Who is asking: users, passwords, cookies, API tokens, OpenID Connect.
+//!
+//! Only hashes of secrets are kept. Whether a name exists is never told, by words or by time. A request is known by its
+//! cookie or by its token, never by both and never by what a proxy says. What was done is in the audit log before the
+//! answer leaves.
+//!
+//! Data walks: a request → `identify` (cookie or token → [`Caller`](crate::access::Caller), CSRF, rate) → a handler;
+//! `sign_in` and `oidc` make logins, `me`, `tokens`, `views` and `users` look after them.
 
-use interlock_config::Config;
+mod cookie;
+mod first;
+mod identify;
+mod me;
+mod password;
+mod recheck;
+mod secret;
+mod sign_in;
+mod throttle;
+mod tokens;
+mod users;
+mod views;
+
+use std::net::IpAddr;
+
+use interlock_config::{Config, Sessions};
 use interlock_protocol::UserId;
-use interlock_store::Store;
+use interlock_store::{Deed, Store};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use utoipa_axum::routes;
 
+pub use first::sign_in_link;
+pub(crate) use identify::identify;
+pub(crate) use secret::random_hex;
+
+use self::password::Passwords;
+use self::recheck::Known;
+use self::throttle::Throttle;
+use crate::access::Access;
+use crate::http::Limits;
+use crate::problem::Problem;
 use crate::routes::Routes;
 
 /// Who is who.
 pub(crate) struct Auth {
     store: Store,
+    sessions: Sessions,
+    passwords: Passwords,
+    throttle: Throttle,
+    limits: Limits,
+    known: Known,
 }
 
 impl Auth {
+    /// As configured, over this store.
     pub(crate) fn new(config: &Config, store: Store) -> Result<Self, crate::Error> {
-        let _ = config;
-        Ok(Self { store })
+        let server = &config.server;
+        Ok(Self {
+            store,
+            sessions: server.sessions.clone(),
+            passwords: Passwords::new(),
+            throttle: Throttle::new(server.limits.sign_in_attempts),
+            limits: Limits::new(&server.limits),
+            known: Known::default(),
+        })
     }
 
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
+    /// Writes into the audit log what somebody did.
+    async fn note(
+        &self,
+        actor: Option<&UserId>,
+        action: &str,
+        subject: Option<&str>,
+        details: Value,
+    ) -> Result<(), Problem> {
+        let deed = Deed {
+            at: Timestamp::now(),
+            actor: actor.cloned(),
+            action: action.to_owned(),
+            subject: subject.map(str::to_owned),
+            details,
+        };
+        self.store.audit(deed).await?;
+        Ok(())
+    }
+
+    /// Notes that an attempt to sign in failed. The name only if it is somebody's: it may be a password in the wrong field.
+    async fn note_failure(&self, user: Option<&UserId>, from: IpAddr, how: &str) -> Result<(), Problem> {
+        let details = json!({ "from": from.to_string(), "how": how });
+        self.note(None, "sign_in.failed", user.map(UserId::as_str), details)
+            .await
     }
 }
 
 /// The routes for signing in and out, people and tokens.
 pub(crate) fn routes() -> Routes {
     Routes::new()
-}
-
-/// Makes a one-time sign-in link for a user: the part behind `#link=`. The first admin is made if there are no users.
-pub async fn sign_in_link(
-    store: &Store,
-    user: Option<&UserId>,
-) -> Result<(UserId, String), interlock_store::Error> {
-    let _ = (store, user);
-    Err(interlock_store::Error::Closed)
+        .route(Access::Public, routes!(sign_in::options))
+        .route(Access::Public, routes!(sign_in::with_password))
+        .route(Access::Public, routes!(sign_in::with_link))
+        .route(Access::Read, routes!(sign_in::out))
+        .route(Access::Read, routes!(me::show))
+        .route(Access::Read, routes!(me::set_password))
+        .route(Access::Read, routes!(tokens::list))
+        .route(Access::Read, routes!(tokens::create))
+        .route(Access::Read, routes!(tokens::revoke))
+        .route(Access::Admin, routes!(tokens::list_all))
+        .route(Access::Admin, routes!(tokens::revoke_any))
+        .route(Access::Read, routes!(views::list))
+        .route(Access::Read, routes!(views::create))
+        .route(Access::Read, routes!(views::remove))
+        .route(Access::Admin, routes!(users::list))
+        .route(Access::Admin, routes!(users::create))
+        .route(Access::Admin, routes!(users::change))
+        .route(Access::Admin, routes!(users::remove))
+        .route(Access::Admin, routes!(users::link))
 }

@@ -1,5 +1,7 @@
 //! What waits for a human.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -139,10 +141,10 @@ pub struct Change {
     /// Which.
     pub field: String,
     /// As it was; nothing if it is new.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = serde_json::Value)]
     pub before: Option<serde_json::Value>,
     /// As it is; nothing if it is gone.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = serde_json::Value)]
     pub after: Option<serde_json::Value>,
 }
 
@@ -157,7 +159,7 @@ pub struct ApprovalList {
 }
 
 /// A hold that was opened to be decided.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct OpenedApproval {
     /// The hold.
     pub approval: Approval,
@@ -168,16 +170,35 @@ pub struct OpenedApproval {
     pub expires_at: Timestamp,
 }
 
+impl fmt::Debug for OpenedApproval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenedApproval")
+            .field("approval", &self.approval)
+            .field("token", &"hidden")
+            .field("expires_at", &self.expires_at)
+            .finish()
+    }
+}
+
 /// A yes.
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
     /// The secret from opening it.
-    #[schema(min_length = 64, max_length = 64)]
+    #[schema(min_length = 64, max_length = 64, pattern = "^[0-9a-f]{64}$")]
     pub token: String,
     /// The hash of the plan that was shown.
-    #[schema(min_length = 64, max_length = 64)]
+    #[schema(min_length = 64, max_length = 64, pattern = "^[0-9a-f]{64}$")]
     pub plan_hash: String,
+}
+
+impl fmt::Debug for Approve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Approve")
+            .field("token", &"hidden")
+            .field("plan_hash", &self.plan_hash)
+            .finish()
+    }
 }
 
 /// A no.
@@ -185,7 +206,7 @@ pub struct Approve {
 #[serde(deny_unknown_fields)]
 pub struct Deny {
     /// Why. The agent reads it.
-    #[schema(min_length = 1, max_length = 2000)]
+    #[schema(min_length = 1, max_length = 2000, pattern = r"\S")]
     pub reason: String,
 }
 
@@ -197,6 +218,6 @@ pub struct Edit {
     #[schema(value_type = Object)]
     pub arguments: serde_json::Map<String, serde_json::Value>,
     /// The hash of the plan that was shown.
-    #[schema(min_length = 64, max_length = 64)]
+    #[schema(min_length = 64, max_length = 64, pattern = "^[0-9a-f]{64}$")]
     pub plan_hash: String,
 }

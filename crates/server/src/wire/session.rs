@@ -1,5 +1,7 @@
 //! Sessions: lists, details, timelines, events.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -39,7 +41,7 @@ pub struct NewAlert {
 #[serde(deny_unknown_fields)]
 pub struct NewChat {
     /// The question; `@name` means a resource.
-    #[schema(min_length = 1, max_length = 100_000)]
+    #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     pub message: String,
     /// The model, by its name in the configuration.
     #[serde(default)]
@@ -52,7 +54,7 @@ pub struct NewChat {
 #[serde(deny_unknown_fields)]
 pub struct NewMessage {
     /// The question.
-    #[schema(min_length = 1, max_length = 100_000)]
+    #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     pub message: String,
 }
 
@@ -65,6 +67,56 @@ pub struct Accepted {
     pub status: String,
     /// Where to look at it.
     pub url: String,
+}
+
+/// What became of many submissions.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AcceptedList {
+    /// One for each, in order.
+    pub accepted: Vec<Accepted>,
+    /// How many were passed over because they are resolved.
+    pub resolved: u32,
+}
+
+/// What Alertmanager sends to a webhook (version 4). What is not named here is passed over: it is Alertmanager's form.
+#[derive(Clone, Deserialize, ToSchema)]
+pub struct AlertmanagerPush {
+    /// The alerts, at most 100.
+    #[schema(max_items = 100)]
+    pub alerts: Vec<AlertmanagerAlert>,
+}
+
+/// One alert of Alertmanager.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub struct AlertmanagerAlert {
+    /// `firing` or `resolved`.
+    pub status: AlertmanagerStatus,
+    /// What it is: `alertname` and the rest.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What is written about it: `summary`, `description`, `runbook_url`.
+    #[serde(default)]
+    pub annotations: BTreeMap<String, String>,
+    /// Since when.
+    #[serde(default, rename = "startsAt", skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<String>,
+    /// Where it comes from.
+    #[serde(default, rename = "generatorURL", skip_serializing_if = "Option::is_none")]
+    pub generator_url: Option<String>,
+    /// What it is about, as Alertmanager tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 256)]
+    pub fingerprint: Option<String>,
+}
+
+/// Where an alert of Alertmanager stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AlertmanagerStatus {
+    /// It fires.
+    Firing,
+    /// It does not fire any more.
+    Resolved,
 }
 
 /// A session in a list.
@@ -374,7 +426,6 @@ pub struct Evidence {
     /// The hash of the data.
     pub hash: String,
     /// The data, masked.
-    #[schema(value_type = Object)]
     pub data: serde_json::Value,
     /// What code observed in it.
     #[schema(value_type = Vec<Object>)]

@@ -50,7 +50,7 @@ pub struct Writes {
 }
 
 /// Stopping all writes.
-#[derive(Clone, Deserialize, ToSchema)]
+#[derive(Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopWrites {
     /// Why, for the others.

@@ -6,7 +6,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::fault::{is_taken, text};
 use super::once;
 use crate::Error;
+use crate::derive::{DecisionRow, UsageRow};
 use crate::prepare::{EventRow, Prepared, Row, is_terminal};
+
+/// Among how many events before an answer its proposal is looked for.
+const LOOK_BACK: i64 = 256;
 
 /// Where a session's numbers stood after the batch's first statement.
 struct Numbers {
@@ -37,6 +41,9 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
             Row::Event(row) => {
                 event += 1;
                 insert_event(conn, key, event, batch.at, row)?;
+                if let Some(decision) = &row.decision {
+                    insert_decision(conn, key, event, decision)?;
+                }
             }
             Row::Hold { status, .. } => {
                 once::hold(conn, key, row)?;
@@ -77,7 +84,7 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
         Some((worker, epoch)) => conn
             .prepare_cached(
                 "UPDATE sessions SET last_interaction_at = max(last_interaction_at, ?1), \
-                 last_event = last_event + ?2 \
+                 last_event = last_event + ?2, writes = writes + ?6, refusals = refusals + ?7 \
                  WHERE id = ?3 AND epoch = ?4 AND worker = ?5 RETURNING key, last_event",
             )?
             .query_row(
@@ -86,7 +93,9 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
                     batch.events,
                     batch.session.as_str(),
                     epoch,
-                    worker.as_str()
+                    worker.as_str(),
+                    batch.writes,
+                    batch.refusals
                 ],
                 numbers,
             )
@@ -94,10 +103,13 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
         None => conn
             .prepare_cached(
                 "UPDATE sessions SET last_interaction_at = max(last_interaction_at, ?1), \
-                 last_event = last_event + ?2 \
+                 last_event = last_event + ?2, refusals = refusals + ?4 \
                  WHERE id = ?3 AND deleted_at IS NOT 0 RETURNING key, last_event",
             )?
-            .query_row(params![batch.at, batch.events, batch.session.as_str()], numbers)
+            .query_row(
+                params![batch.at, batch.events, batch.session.as_str(), batch.refusals],
+                numbers,
+            )
             .optional()?,
     };
     found.ok_or_else(|| match batch.claim {
@@ -116,16 +128,42 @@ pub(super) fn insert_event(
     event: &EventRow,
 ) -> Result<(), Error> {
     conn.prepare_cached(
-        "INSERT INTO events (session, number, at, stage, execution, body) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO events (session, number, at, kind, stage, execution, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(params![
         session,
         number,
         at,
+        event.kind,
         event.stage,
         event.execution,
         event.body
     ])?;
+    Ok(())
+}
+
+/// The answer that the event just kept tells, where lists find it.
+fn insert_decision(
+    conn: &Connection,
+    session: i64,
+    number: i64,
+    decision: &DecisionRow,
+) -> Result<(), Error> {
+    let event = conn.last_insert_rowid();
+    let found = match (&decision.tool, &decision.call) {
+        (None, Some(call)) => conn
+            .prepare_cached(
+                "SELECT json_extract(body, '$.data.proposal.tool') FROM events WHERE session = ?1 \
+                 AND number BETWEEN ?2 - ?4 AND ?2 AND kind = 'proposal.received' \
+                 AND json_extract(body, '$.data.proposal.id') = ?3 ORDER BY number DESC LIMIT 1",
+            )?
+            .query_row(params![session, number, call, LOOK_BACK], |row| row.get(0))
+            .optional()?,
+        _ => None,
+    };
+    let tool: Option<String> = decision.tool.clone().or(found);
+    conn.prepare_cached("INSERT INTO decisions (event, answer, code, tool) VALUES (?, ?, ?, ?)")?
+        .execute(params![event, decision.answer, decision.code, tool])?;
     Ok(())
 }
 
@@ -196,6 +234,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             shared,
             at,
             facts,
+            usage,
         } => conn
             .prepare_cached(
                 "INSERT INTO interactions (session, execution, number, run, provider, model, shared, at, \
@@ -220,7 +259,8 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
                 duplicate(error, "interaction", || {
                     format!("{}/{}", row.execution, row.number)
                 })
-            }),
+            })
+            .and_then(|()| insert_usage(conn, key, *at, usage)),
         Row::Step {
             number,
             run,
@@ -235,14 +275,9 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             .map(drop)
             .or_else(|error| duplicate(error, "step", || number.to_string())),
         Row::Started {
-            permit,
-            run,
-            hold,
-            writes,
-            at,
-            body,
+            permit, writes, at, ..
         } => {
-            once::start(conn, key, permit, run, hold.as_ref(), body)?;
+            once::start(conn, key, row)?;
             match writes {
                 Some((resource, execution)) => {
                     once::take(conn, key, resource, execution.as_str(), permit, *at)
@@ -251,11 +286,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             }
         }
         Row::Abandoned { permit } => once::abandon(conn, key, permit),
-        Row::Finished {
-            permit,
-            body,
-            pending,
-        } => once::finish(conn, key, permit, body, pending.as_deref()),
+        Row::Finished { .. } => once::finish(conn, key, row),
         Row::Verified { permit, outcome } => once::verified(conn, key, permit, outcome.as_str()),
         Row::Evidence { id, body } => conn
             .prepare_cached("INSERT INTO evidence (session, id, body) VALUES (?, ?, ?)")?
@@ -270,6 +301,26 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
         // Handled where the session's numbers are known.
         Row::Event(_) | Row::Hold { .. } | Row::Status { .. } => Ok(()),
     }
+}
+
+/// What the interaction just kept used, where lists find it.
+fn insert_usage(conn: &Connection, session: i64, at: i64, usage: &UsageRow) -> Result<(), Error> {
+    conn.prepare_cached(
+        "INSERT INTO usage (interaction, session, at, name, failed, input_tokens, output_tokens, micro_dollars, took) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        conn.last_insert_rowid(),
+        session,
+        at,
+        usage.name,
+        usage.failed,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.micro_dollars,
+        usage.took
+    ])?;
+    Ok(())
 }
 
 fn upsert(

@@ -30,6 +30,14 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "notes",
         sql: include_str!("../../migrations/sqlite/0002_notes.sql"),
     },
+    Migration {
+        name: "people",
+        sql: include_str!("../../migrations/sqlite/0003_people.sql"),
+    },
+    Migration {
+        name: "lists",
+        sql: include_str!("../../migrations/sqlite/0004_lists.sql"),
+    },
 ];
 
 /// The newest schema of a list of migrations.

@@ -1,15 +1,21 @@
 //! `SQLite`: one connection that writes, owned by a thread of its own; a few that read.
 
 mod apply;
+mod audit;
 mod fault;
+mod feed;
+mod lists;
 mod migrate;
 mod notes;
 mod once;
 mod open;
+mod outline;
+mod people;
 mod queue;
 mod read;
 mod retain;
 mod trace;
+mod usage;
 mod writer;
 
 #[cfg(test)]
@@ -32,7 +38,12 @@ pub(crate) use rusqlite::Connection as Handle;
 
 /// The functions that run inside a transaction of the writing thread.
 pub(crate) mod write {
+    pub(crate) use super::audit::audit;
     pub(crate) use super::notes::remember;
+    pub(crate) use super::people::{
+        change_user, create_link, create_login, create_token, create_user, remove_login, remove_logins,
+        remove_user, remove_view, revoke_token, save_view, seen, use_link, used,
+    };
     pub(crate) use super::queue::{
         claim, claim_next, heartbeat, put_back_idle, release, reopen, request_cancel, resubmit, submit,
         submit_input, take_over,
@@ -44,13 +55,21 @@ pub(crate) mod write {
 
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
+    pub(crate) use super::audit::{audit_entries, verify_audit};
+    pub(crate) use super::feed::{all_events, last_position, session_events};
+    pub(crate) use super::lists::{
+        calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,
+    };
     pub(crate) use super::notes::recall;
+    pub(crate) use super::outline::{decided_holds, evidence_about, last_heartbeat, outline, said_before};
+    pub(crate) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
-        find_session, hold, holds, messages, runs, session, sessions, setting, snapshot, timeline, tokens,
-        writers,
+        find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot,
+        timeline, tokens, writers,
     };
     pub(crate) use super::trace::{facts, interactions, steps};
+    pub(crate) use super::usage::{tool_use, usage};
 }
 
 /// How many reads run at the same time.

@@ -2,21 +2,28 @@
 
 use interlock_gate::TokenRecord;
 use interlock_protocol::{HoldId, PermitId, ResourceId};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::fault::{is_taken, text};
 use crate::Error;
 use crate::prepare::Row;
 
 /// One beginning for each permit and for each hold, by the table's indexes.
-pub(super) fn start(
-    conn: &Connection,
-    session: i64,
-    permit: &PermitId,
-    run: &str,
-    hold: Option<&HoldId>,
-    body: &str,
-) -> Result<(), Error> {
+pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+    let Row::Started {
+        permit,
+        run,
+        hold,
+        tool,
+        is_write,
+        resource,
+        at,
+        body,
+        ..
+    } = row
+    else {
+        return Ok(());
+    };
     if let Some(hold) = hold {
         let known: bool = conn
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM holds WHERE id = ? AND session = ?)")?
@@ -25,36 +32,46 @@ pub(super) fn start(
             return Err(Error::not_found("hold", hold));
         }
     }
-    conn.prepare_cached("INSERT INTO calls (session, permit, run, hold, body) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![
-            session,
-            permit.as_str(),
-            run,
-            hold.map(HoldId::as_str),
-            body
-        ])
-        .map(drop)
-        .map_err(|error| match (is_taken(&error), hold) {
-            (true, Some(hold)) if error.to_string().contains("calls.hold") => Error::HoldUsed(hold.clone()),
-            (true, _) => Error::AlreadyStarted(permit.clone()),
-            (false, _) => error.into(),
-        })
+    conn.prepare_cached(
+        "INSERT INTO calls (session, permit, run, hold, body, at, tool, writes, resource) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        session,
+        permit.as_str(),
+        run,
+        hold.as_ref().map(HoldId::as_str),
+        body,
+        at,
+        tool,
+        is_write,
+        resource
+    ])
+    .map(drop)
+    .map_err(|error| match (is_taken(&error), hold) {
+        (true, Some(hold)) if error.to_string().contains("calls.hold") => Error::HoldUsed(hold.clone()),
+        (true, _) => Error::AlreadyStarted(permit.clone()),
+        (false, _) => error.into(),
+    })
 }
 
 /// Only what has no receipt can turn out not to have run.
 pub(super) fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
-    let changed = conn
+    let wrote: Option<bool> = conn
         .prepare_cached(
             "UPDATE calls SET abandoned = 1 WHERE session = ? AND permit = ? AND NOT abandoned \
-             AND NOT EXISTS (SELECT 1 FROM receipts WHERE call = key)",
+             AND NOT EXISTS (SELECT 1 FROM receipts WHERE call = key) RETURNING writes",
         )?
-        .execute(params![session, permit.as_str()])?;
-    if changed == 0 {
-        return Err(if has_receipt(conn, session, permit)? {
-            Error::AlreadyFinished(permit.clone())
-        } else {
-            Error::NotStarted(permit.clone())
-        });
+        .query_row(params![session, permit.as_str()], |row| row.get(0))
+        .optional()?;
+    match wrote {
+        None if has_receipt(conn, session, permit)? => return Err(Error::AlreadyFinished(permit.clone())),
+        None => return Err(Error::NotStarted(permit.clone())),
+        Some(false) => {}
+        Some(true) => {
+            conn.prepare_cached("UPDATE sessions SET writes = writes - 1 WHERE key = ?")?
+                .execute([session])?;
+        }
     }
     stop_writing(conn, session, permit)
 }
@@ -105,19 +122,23 @@ pub(super) fn take(
 }
 
 /// One receipt for each call, by the table's key.
-pub(super) fn finish(
-    conn: &Connection,
-    session: i64,
-    permit: &PermitId,
-    body: &str,
-    pending: Option<&str>,
-) -> Result<(), Error> {
+pub(super) fn finish(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+    let Row::Finished {
+        permit,
+        body,
+        pending,
+        outcome,
+        took,
+    } = row
+    else {
+        return Ok(());
+    };
     let kept = conn
         .prepare_cached(
-            "INSERT INTO receipts (call, body, pending) \
-             SELECT key, ?1, ?2 FROM calls WHERE session = ?3 AND permit = ?4 AND NOT abandoned",
+            "INSERT INTO receipts (call, body, pending, outcome, took) \
+             SELECT key, ?1, ?2, ?5, ?6 FROM calls WHERE session = ?3 AND permit = ?4 AND NOT abandoned",
         )?
-        .execute(params![body, pending, session, permit.as_str()])
+        .execute(params![body, pending, session, permit.as_str(), outcome, took])
         .map_err(|error| {
             if is_taken(&error) {
                 Error::AlreadyFinished(permit.clone())

@@ -47,13 +47,18 @@ pub(crate) fn submit(
             return Ok(Submitted::Duplicate(text(&known)?));
         }
     }
+    if let Some(fingerprint) = &session.fingerprint
+        && let Some(open) = super::lists::open_with_fingerprint(conn, fingerprint)?
+    {
+        return Ok(Submitted::Duplicate(open));
+    }
     check_room(conn, limits)?;
     let at = nanoseconds(session.at)?;
     let key: i64 = conn
         .prepare_cached(
             "INSERT INTO sessions (id, kind, channel, owner, alert_type, chain, level, priority, idempotency_key, \
-             created_at, status, last_interaction_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?) \
-             RETURNING key",
+             created_at, status, last_interaction_at, fingerprint, title_key) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, lower(substr(?, 1, 64))) RETURNING key",
         )?
         .query_row(
             params![
@@ -67,7 +72,9 @@ pub(crate) fn submit(
                 session.priority,
                 session.idempotency_key,
                 at,
-                at
+                at,
+                session.fingerprint,
+                session.title
             ],
             |row| row.get(0),
         )

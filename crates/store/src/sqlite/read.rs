@@ -54,16 +54,16 @@ pub(super) fn rows<T>(
 }
 
 /// The first column, which is JSON.
-fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Error> {
+pub(super) fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Error> {
     json(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)
 }
 
 const SESSION: &str = "SELECT s.id, s.kind, t.title, s.channel, s.owner, s.alert_type, s.chain, t.input, s.level, \
      s.priority, s.idempotency_key, t.options, s.created_at, s.status, s.worker, s.epoch, s.cancel_requested, \
-     s.started_at, s.completed_at, s.last_interaction_at, t.answer, t.error, s.deleted_at \
+     s.started_at, s.completed_at, s.last_interaction_at, t.answer, t.error, s.deleted_at, s.fingerprint \
      FROM sessions s JOIN session_texts t ON t.session = s.key";
 
-fn to_session(row: &Row<'_>) -> Result<Session, Error> {
+pub(super) fn to_session(row: &Row<'_>) -> Result<Session, Error> {
     let word = |at: usize| -> Result<String, Error> { Ok(row.get(at)?) };
     let maybe = |at: usize| -> Result<Option<String>, Error> { Ok(row.get(at)?) };
     let moment = |at: usize| -> Result<Option<Timestamp>, Error> {
@@ -82,7 +82,7 @@ fn to_session(row: &Row<'_>) -> Result<Session, Error> {
             level: text(&word(8)?)?,
             priority: row.get(9)?,
             idempotency_key: maybe(10)?,
-            fingerprint: None,
+            fingerprint: maybe(23)?,
             options: json(&word(11)?)?,
             at: time(row.get(12)?)?,
         },
@@ -253,6 +253,15 @@ pub(crate) fn tokens(conn: &Connection, hold: &HoldId) -> Result<Vec<TokenRecord
     )
 }
 
+pub(crate) fn last_sequence(conn: &Connection, session: &SessionId) -> Result<Sequence, Error> {
+    let last: i64 = conn
+        .prepare_cached("SELECT last_event FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
+        .query_row([session.as_str()], |row| row.get(0))
+        .optional()?
+        .ok_or_else(|| Error::not_found("session", session))?;
+    Ok(Sequence::new(number(last)?))
+}
+
 pub(crate) fn events(
     conn: &Connection,
     session: &SessionId,
@@ -343,22 +352,24 @@ pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<Tim
         "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline \
          WHERE session = ? ORDER BY key",
         [key_of(conn, session)?],
-        |row| {
-            Ok(TimelineEntry {
-                metadata: body(row)?,
-                execution: text(&row.get::<_, String>(1)?)?,
-                number: row.get(2)?,
-                kind: row.get(3)?,
-                status: row.get(4)?,
-                content: row.get(5)?,
-                at: time(row.get(6)?)?,
-                updated_at: time(row.get(7)?)?,
-            })
-        },
+        to_timeline,
     )
 }
 
-fn to_call(row: &Row<'_>) -> Result<Call, Error> {
+pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Error> {
+    Ok(TimelineEntry {
+        metadata: body(row)?,
+        execution: text(&row.get::<_, String>(1)?)?,
+        number: row.get(2)?,
+        kind: row.get(3)?,
+        status: row.get(4)?,
+        content: row.get(5)?,
+        at: time(row.get(6)?)?,
+        updated_at: time(row.get(7)?)?,
+    })
+}
+
+pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Error> {
     let maybe = |at: usize| row.get::<_, Option<String>>(at);
     Ok(Call {
         started: body(row)?,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use interlock_gate::{Plan, Started};
-use interlock_infra::Resource;
 use interlock_infra::prometheus::{Point, Range, Series};
 use interlock_infra::proxmox::Guest;
+use interlock_infra::{Infra, Resource};
 use interlock_protocol::{ErrorCode, ResourceId, ResourceKind};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -56,11 +56,40 @@ impl View {
 }
 
 /// One series, whoever measured it.
-struct Measured {
-    metric: String,
-    unit: &'static str,
-    labels: BTreeMap<String, String>,
-    points: Vec<Point>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What was measured, in a word: `processor`, `memory`, `disk`.
+    pub metric: String,
+    /// Its unit: `ratio`, `bytes`, `bytes/s`.
+    pub unit: &'static str,
+    /// What tells it from others of that metric.
+    pub labels: BTreeMap<String, String>,
+    /// The points, oldest first.
+    pub points: Vec<Point>,
+}
+
+/// How a resource did: everything that whatever is connected measured, and what went wrong on the way. Code asks, no model.
+pub async fn measure(infra: &Infra, resource: &Resource, range: Range) -> (Vec<Measured>, Vec<String>) {
+    let mut all = Found::default();
+    for topic in [Topic::Performance, Topic::Disk, Topic::Network] {
+        let mut found = ask_prometheus(infra, topic, Some(resource), range).await;
+        if found.series.is_empty() {
+            ask_proxmox(infra, topic, &resource.id, range, &mut found).await;
+        }
+        // Prometheus that does not answer is asked once.
+        let broken = !found.problems.is_empty() && found.series.is_empty();
+        for series in found.series {
+            let known = |other: &Measured| other.metric == series.metric && other.labels == series.labels;
+            if !all.series.iter().any(known) {
+                all.series.push(series);
+            }
+        }
+        all.problems.extend(found.problems);
+        if broken {
+            break;
+        }
+    }
+    (all.series, all.problems)
 }
 
 /// What was found, and what went wrong.
@@ -89,11 +118,12 @@ impl Fleet {
         };
         let resource = self.measured(plan).await?;
         let range = range_of(plan, view)?;
-        let mut found = self.ask_prometheus(topic, resource.as_ref(), range).await;
+        let infra = &self.inner.infra;
+        let mut found = ask_prometheus(infra, topic, resource.as_ref(), range).await;
         if found.series.is_empty()
             && let Some(resource) = &resource
         {
-            self.ask_proxmox(topic, &resource.id, range, &mut found).await;
+            ask_proxmox(infra, topic, &resource.id, range, &mut found).await;
         }
         metrics_done(action, view, resource.as_ref(), range, found)
     }
@@ -137,47 +167,47 @@ impl Fleet {
         let resource = graph.get(&id).cloned();
         resource.map(Some).ok_or_else(|| nothing_named(&id.to_string()))
     }
+}
 
-    async fn ask_prometheus(&self, topic: Topic, resource: Option<&Resource>, range: Range) -> Found {
-        let mut found = Found::default();
-        let window = RATE_WINDOW.max(range.step_seconds * 2);
-        for prometheus in self.inner.infra.prometheus() {
-            for question in questions(topic, resource, window) {
-                match prometheus.query_range(&question.text, range).await {
-                    Ok(answer) => {
-                        found.problems.extend(answer.warnings);
-                        found
-                            .series
-                            .extend(answer.data.into_iter().map(|series| measured(&question, series)));
-                    }
-                    Err(error) => {
-                        found.problems.push(error.to_string());
-                        break;
-                    }
+async fn ask_prometheus(infra: &Infra, topic: Topic, resource: Option<&Resource>, range: Range) -> Found {
+    let mut found = Found::default();
+    let window = RATE_WINDOW.max(range.step_seconds * 2);
+    for prometheus in infra.prometheus() {
+        for question in questions(topic, resource, window) {
+            match prometheus.query_range(&question.text, range).await {
+                Ok(answer) => {
+                    found.problems.extend(answer.warnings);
+                    found
+                        .series
+                        .extend(answer.data.into_iter().map(|series| measured(&question, series)));
+                }
+                Err(error) => {
+                    found.problems.push(error.to_string());
+                    break;
                 }
             }
         }
-        found
     }
+    found
+}
 
-    /// What Proxmox itself keeps of a guest or a node, where nobody else measured it.
-    async fn ask_proxmox(&self, topic: Topic, id: &ResourceId, range: Range, found: &mut Found) {
-        let Ok(proxmox) = self.inner.infra.proxmox_of(id).await else {
-            return;
-        };
-        let timeframe = timeframe(range);
-        let history = match id.kind() {
-            ResourceKind::Node => proxmox.node_history(id.uid(), timeframe).await,
-            ResourceKind::Lxc | ResourceKind::Vm => match Guest::of(id) {
-                Some(guest) => proxmox.guest_history(&guest, timeframe).await,
-                None => return,
-            },
-            _ => return,
-        };
-        match history {
-            Ok(rows) => found.series.extend(from_rows(topic, id, &rows, range)),
-            Err(error) => found.problems.push(error.to_string()),
-        }
+/// What Proxmox itself keeps of a guest or a node, where nobody else measured it.
+async fn ask_proxmox(infra: &Infra, topic: Topic, id: &ResourceId, range: Range, found: &mut Found) {
+    let Ok(proxmox) = infra.proxmox_of(id).await else {
+        return;
+    };
+    let timeframe = timeframe(range);
+    let history = match id.kind() {
+        ResourceKind::Node => proxmox.node_history(id.uid(), timeframe).await,
+        ResourceKind::Lxc | ResourceKind::Vm => match Guest::of(id) {
+            Some(guest) => proxmox.guest_history(&guest, timeframe).await,
+            None => return,
+        },
+        _ => return,
+    };
+    match history {
+        Ok(rows) => found.series.extend(from_rows(topic, id, &rows, range)),
+        Err(error) => found.problems.push(error.to_string()),
     }
 }
 

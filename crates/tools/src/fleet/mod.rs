@@ -32,6 +32,7 @@ use interlock_protocol::ToolName;
 use tokio_util::sync::CancellationToken;
 
 pub use knowledge::{Knowledge, Note, Notes};
+pub use metrics::{Measured, measure};
 
 use crate::toolbox::{Builder, Error};
 use crate::{BoxFuture, Done, Executor, LocalHost, Options};

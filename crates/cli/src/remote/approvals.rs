@@ -1,0 +1,190 @@
+//! Approvals of a server: looked at and decided through its API.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Client, id};
+use crate::Ending;
+use crate::decide::{Typed, typed};
+use crate::failure::Failure;
+use crate::globals::{Globals, say};
+use crate::keyboard::Keyboard;
+use crate::sessions::short;
+use crate::table::Table;
+use crate::terminal::{Paint, Tone, visible};
+
+/// A decision.
+pub(crate) enum Decision<'a> {
+    /// Yes, to the plan with this hash; without one, to the plan that is shown and asked about.
+    Approve(Option<&'a str>),
+    /// No, for this reason.
+    Deny(&'a str),
+}
+
+pub(crate) async fn list(globals: &Globals, client: &Client, all: bool) -> Result<Ending, Failure> {
+    let status = if all { "all" } else { "open" };
+    let document = client.get(&format!("/approvals?status={status}")).await?;
+    let approvals = document
+        .get("approvals")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    globals.print_lines(&approvals, |paint| {
+        if approvals.is_empty() {
+            return "nothing waits for a human\n".to_owned();
+        }
+        let mut table = Table::new(&["hold", "status", "risk", "resource", "plan"]);
+        for approval in &approvals {
+            let plan = format!("{} {}", at(approval, "/plan/tool"), at(approval, "/plan/action"));
+            table.row(vec![
+                (short(at(approval, "/id")).to_owned(), None),
+                (visible(at(approval, "/status")), Some(Tone::Careful)),
+                (visible(at(approval, "/plan/risk")), None),
+                (visible(at(approval, "/plan/resource")), None),
+                (visible(plan.trim()), None),
+            ]);
+        }
+        table.render(paint)
+    })?;
+    Ok(Ending::Done)
+}
+
+pub(crate) async fn show(globals: &Globals, client: &Client, hold: &str) -> Result<Ending, Failure> {
+    let approval = client.get(&format!("/approvals/{}", id(hold)?)).await?;
+    globals.print(&approval, |paint| render(&approval, paint))?;
+    Ok(Ending::Done)
+}
+
+pub(crate) async fn decide(
+    globals: &Globals,
+    client: &Client,
+    hold: &str,
+    decision: Decision<'_>,
+) -> Result<Ending, Failure> {
+    let place = format!("/approvals/{}", id(hold)?);
+    let decided = match decision {
+        Decision::Deny(reason) => {
+            let reason = if reason.is_empty() {
+                "no reason was given"
+            } else {
+                reason
+            };
+            client
+                .post(&format!("{place}/deny"), &json!({ "reason": reason }))
+                .await?
+        }
+        Decision::Approve(seen) => {
+            let opened = client.post(&format!("{place}/open"), &json!({})).await?;
+            let approval = opened.get("approval").cloned().unwrap_or_default();
+            let hash = at(&approval, "/plan_hash").to_owned();
+            if !has_seen(globals, &approval, &hash, seen).await? {
+                say("not approved");
+                return Ok(Ending::Unsuccessful);
+            }
+            let body = json!({ "token": at(&opened, "/token"), "plan_hash": hash });
+            client.post(&format!("{place}/approve"), &body).await?
+        }
+    };
+    globals.print(&decided, |_| {
+        format!(
+            "{} is {}\n",
+            visible(at(&decided, "/id")),
+            visible(at(&decided, "/status"))
+        )
+    })?;
+    Ok(Ending::Done)
+}
+
+pub(crate) async fn edit(
+    globals: &Globals,
+    client: &Client,
+    hold: &str,
+    change: impl FnOnce(Value) -> Result<Value, Failure>,
+) -> Result<Ending, Failure> {
+    let place = format!("/approvals/{}", id(hold)?);
+    let approval = client.get(&place).await?;
+    let arguments = approval.pointer("/plan/arguments").cloned().unwrap_or(json!({}));
+    let body = json!({ "arguments": change(arguments)?, "plan_hash": at(&approval, "/plan_hash") });
+    let edited = client.post(&format!("{place}/edit"), &body).await?;
+    globals.print(&edited, |paint| {
+        format!(
+            "the changed plan waits as a hold of its own:\n{}",
+            render(&edited, paint)
+        )
+    })?;
+    Ok(Ending::Done)
+}
+
+/// Makes sure that whoever approves has seen the plan.
+async fn has_seen(
+    globals: &Globals,
+    approval: &Value,
+    hash: &str,
+    seen: Option<&str>,
+) -> Result<bool, Failure> {
+    if let Some(seen) = seen {
+        return if seen == hash {
+            Ok(true)
+        } else {
+            Err(Failure::unsuccessful(format!(
+                "the plan has another hash, {hash}: look at it again"
+            )))
+        };
+    }
+    if !globals.can_ask() {
+        return Err(Failure::wrong(
+            "without a terminal an approval needs the hash of the plan that was seen; \
+             `interlock approvals show ID --json` has it as `plan_hash`, and --plan-hash takes it",
+        ));
+    }
+    say(&render(approval, globals.paint(&std::io::stderr())));
+    let mut keyboard = Keyboard::new();
+    loop {
+        say("Approve exactly this? [y]es, [n]o");
+        match keyboard.line().await.as_deref().map(typed) {
+            Some(Typed::Yes) => return Ok(true),
+            Some(Typed::No(_)) | None => return Ok(false),
+            Some(Typed::Details | Typed::Unclear) => {}
+        }
+    }
+}
+
+fn at<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    document.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+fn render(approval: &Value, paint: Paint) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(
+                text,
+                "  {}  {}",
+                paint.paint(Tone::Quiet, &format!("{name:<12}")),
+                visible(value)
+            );
+        }
+    };
+    row("hold", at(approval, "/id"));
+    let steps = approval.pointer("/plan/steps").and_then(Value::as_array);
+    for step in steps.into_iter().flatten() {
+        row(at(step, "/label"), at(step, "/value"));
+    }
+    row("afterwards", at(approval, "/plan/expectation"));
+    row("reach", at(approval, "/blast_radius"));
+    row("why", at(approval, "/why"));
+    for reason in approval
+        .get("reasons")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        row("because", reason.as_str().unwrap_or(""));
+    }
+    row("session", at(approval, "/session"));
+    row("plan hash", at(approval, "/plan_hash"));
+    row("expires", at(approval, "/expires_at"));
+    row("status", at(approval, "/status"));
+    text
+}

@@ -1,0 +1,233 @@
+//! A person replaces the arguments of a call that waits. The new plan passes the whole gate, through the tape like every
+//! question, and waits in a hold of its own; nothing runs here.
+
+use std::sync::Arc;
+
+use interlock_gate::Hold;
+use interlock_protocol::{Arguments, Decision as Said, EventBody, HoldId, Status, ToolKind, UserId};
+use interlock_store::{Call, Claim, Error as StoreError, Record, Run, Snapshot};
+use jiff::Timestamp;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::calls::held_metadata;
+use crate::engine::{Engine, Inner};
+use crate::error::Error;
+use crate::run::{DIRECT, direct_plan};
+use crate::tape::Tape;
+use crate::work::{Work, event};
+
+impl Engine {
+    /// Replaces the arguments of a held plan. The new plan passes the whole gate and waits in a hold of its own, which
+    /// comes back; if the gate refuses it, the old hold stays open.
+    ///
+    /// The session must wait: while an agent of it works, [`interlock_store::Error::WrongStatus`] says so.
+    pub async fn edit(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
+        let inner = &self.inner;
+        let store = &inner.setup.store;
+        let hold = store.hold(hold).await?;
+        let session = hold.plan.session.clone();
+        // On a copy: what was decided or is over need not be taken from anybody to be refused.
+        let mut copy = hold.clone();
+        inner
+            .setup
+            .gate
+            .reject(&mut copy, by, "", Timestamp::now())
+            .map_err(|refusal| Error::refused(&refusal, &copy))?;
+        ended(store.session(&session).await?.status)?;
+        let (claim, before) = store.reopen(&session, &inner.worker, Timestamp::now()).await?;
+        let cancel = CancellationToken::new();
+        let working = inner.begin_work(&session, cancel.clone());
+        let result = match ended(before) {
+            Ok(()) => {
+                self.edit_claimed(&claim, before, (&hold.id, by, arguments), cancel)
+                    .await
+            }
+            Err(error) => Err(error),
+        };
+        drop(working);
+        if result.is_err() {
+            // Where the claim is over already nothing changes; the session is not left hanging on it.
+            let _ = store.release(&claim, before, Timestamp::now()).await;
+        }
+        result
+    }
+
+    async fn edit_claimed(
+        &self,
+        claim: &Claim,
+        before: Status,
+        (hold, by, arguments): (&HoldId, &UserId, Arguments),
+        cancel: CancellationToken,
+    ) -> Result<Hold, Error> {
+        let inner = &self.inner;
+        let snapshot = inner.setup.store.snapshot(&claim.session).await?;
+        let missing = |what, id: &str| StoreError::NotFound {
+            what,
+            id: id.to_owned(),
+        };
+        let mut hold = snapshot
+            .holds
+            .iter()
+            .find(|known| known.id == *hold)
+            .cloned()
+            .ok_or_else(|| missing("hold", hold.as_str()))?;
+        let record = snapshot
+            .executions
+            .iter()
+            .find(|execution| execution.id == hold.plan.execution)
+            .cloned()
+            .ok_or_else(|| missing("execution", hold.plan.execution.as_str()))?;
+        let run = run_of(&snapshot, record.controller == DIRECT)
+            .ok_or_else(|| missing("run of", claim.session.as_str()))?;
+        let parked = inner.unpark(&claim.session, claim.epoch);
+        let remembered = parked.is_some();
+        let mut tape = parked.unwrap_or_else(|| {
+            Tape::open(
+                (Arc::clone(&inner.setup.gate), &inner.rules),
+                claim.session.clone(),
+                inner.session_options(&snapshot.session),
+                run.id.clone(),
+                snapshot.last_step,
+                Timestamp::now(),
+            )
+        });
+        tape.begin_run(run.id.clone());
+        let work = Work::new(
+            Arc::clone(inner),
+            claim.clone(),
+            run.id.clone(),
+            tape,
+            cancel,
+            CancellationToken::new(),
+        );
+        let mut agent = Agent::new(direct_plan(&record), record);
+        let numbers = snapshot.numbers.iter().find(|(id, _, _)| id == agent.id());
+        agent.timeline = numbers.map_or(0, |(_, _, timeline)| *timeline);
+        if !remembered {
+            agent.bring_back(&work, &snapshot).await?;
+        }
+        // The new plan is made for what is so now.
+        agent.rediscover(&work, hold.resources().cloned().collect()).await;
+        work.kill_switch().await?;
+        let now = Timestamp::now();
+        let old = hold.clone();
+        let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, arguments, now));
+        let facts = |new: &str| {
+            json!({
+                "session": claim.session,
+                "old_plan_hash": old.plan_hash,
+                "outcome": new,
+            })
+        };
+        let mut records = Vec::new();
+        match &edited {
+            Ok(new) => {
+                inner
+                    .audit(by, "hold.edited", Some(old.id.as_str()), facts(new.id.as_str()))
+                    .await?;
+                agent.show_edited(&work, (&old, new), now).await?;
+                records.push(Record::Hold(hold));
+                records.push(Record::Hold(new.clone()));
+                records.append(&mut agent.pending);
+            }
+            Err(refusal) => {
+                work.count_refusal(refusal);
+                inner
+                    .audit(
+                        by,
+                        "hold.edit_refused",
+                        Some(old.id.as_str()),
+                        facts(refusal.rule.as_str()),
+                    )
+                    .await?;
+            }
+        }
+        records.push(event(None, None, EventBody::SessionStatus { status: before }));
+        records.push(Record::Status {
+            status: before,
+            answer: None,
+            error: None,
+        });
+        work.keep(records).await?;
+        if remembered {
+            // What was opened for this alone does not know the other agents of the session.
+            inner.park(claim.session.clone(), claim.epoch, work.into_tape());
+        }
+        edited.map_err(|refusal| Error::refused(&refusal, &old))
+    }
+}
+
+impl Agent {
+    /// What the gate must know of the execution to judge a plan of it, in a process that knows nothing.
+    async fn bring_back(&mut self, work: &Work, snapshot: &Snapshot) -> Result<(), Error> {
+        let mine = |call: &&Call| call.started.plan.execution == self.record.id;
+        let calls: Vec<Call> = snapshot.calls.iter().filter(mine).cloned().collect();
+        let interrupted = |call: &Call| call.receipt.is_none() && call.started.plan.kind == ToolKind::Write;
+        if calls.iter().any(interrupted) {
+            return Err(Error::NotNow(
+                "a write of this agent was interrupted and is looked at first; try again when the session waits"
+                    .to_owned(),
+            ));
+        }
+        self.recall(work, snapshot).await;
+        self.restore(work, &calls).await
+    }
+
+    /// Tells that one hold ended in another, and shows the call as it waits now.
+    async fn show_edited(
+        &mut self,
+        work: &Work,
+        (old, new): (&Hold, &Hold),
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (number, since) = self.shown_at(work, old, now).await?;
+        if let Some(edited) = &new.edited_from {
+            self.event(EventBody::HoldEdited {
+                hold: old.id.clone(),
+                by: edited.by.clone(),
+                old_plan_hash: old.plan_hash,
+                new_plan_hash: new.plan_hash,
+            });
+        }
+        self.event(EventBody::DecisionMade {
+            call: Some(new.call.clone()),
+            decision: Said::Held {
+                hold: new.id.clone(),
+                plan_hash: new.plan_hash,
+            },
+        });
+        self.hold_opened(new);
+        let mut metadata = held_metadata(new);
+        metadata["proposed_arguments"] = json!(old.plan.arguments);
+        self.show_again(
+            number,
+            "llm_tool_call",
+            "held",
+            new.reasons.join("; "),
+            metadata,
+            (since, now),
+        );
+        Ok(())
+    }
+}
+
+/// Nothing of a session that has ended can be edited.
+fn ended(status: Status) -> Result<(), Error> {
+    if Inner::is_end(status) {
+        return Err(Error::NotNow(format!(
+            "the session is {status}: nothing of it runs any more, so nothing of it can be edited"
+        )));
+    }
+    Ok(())
+}
+
+/// The run that a hold belongs to: the last of its kind that did not end.
+fn run_of(snapshot: &Snapshot, direct: bool) -> Option<Run> {
+    let of_kind = |run: &&Run| (run.channel == DIRECT) == direct;
+    let open = |run: &&Run| !Inner::is_end(run.status);
+    let mut runs = snapshot.runs.iter().rev().filter(of_kind);
+    let last = runs.clone().next();
+    runs.find(open).or(last).cloned()
+}

@@ -1,0 +1,264 @@
+//! Tokens: made for one person, one hold and one use; whoever else brings one, or brings it later, changes nothing.
+
+use std::sync::Arc;
+
+use interlock_engine::{Error, Submission};
+use interlock_gate::{ApprovalToken, FourEyes, KillSwitch};
+use interlock_protocol::{ControlLevel, ErrorCode, Status};
+use interlock_store::Error as StoreError;
+use jiff::SignedDuration;
+
+use crate::fixture::{Lab, RESTART, Wish, operator, user};
+
+fn controlled() -> Wish {
+    Wish::script(RESTART).level(ControlLevel::Controlled)
+}
+
+/// What the other party of a race is told: that it is decided, or that the token is used.
+fn lost(error: &Error) -> bool {
+    match error {
+        Error::Store(StoreError::HoldDecided(_) | StoreError::TokenUsed(_)) => true,
+        Error::Refused(refusal) => refusal.details["hold_status"] == "approved",
+        _ => false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_who_approve_at_once_exactly_one_wins() {
+    const PEOPLE: usize = 12;
+    for processes in [1, 2] {
+        let lab = Lab::new(controlled());
+        let (session, _) = lab.ask("put the flag there").await;
+        let hold = lab.hold().await;
+        let mut engines = vec![lab.engine.clone()];
+        if processes == 2 {
+            engines.push(Lab::in_folder(&lab.folder.path, controlled()).engine);
+        }
+        let mut opened = Vec::new();
+        for at in 0..PEOPLE {
+            let engine = &engines[at % engines.len()];
+            let by = user(&format!("user-{at}"));
+            opened.push((by.clone(), engine.open_hold(&hold, &by).await.unwrap()));
+        }
+        // Everybody comes twice: with the same token at the same time.
+        let start = Arc::new(tokio::sync::Barrier::new(2 * PEOPLE));
+        let mut tasks = Vec::new();
+        for (at, (by, opened)) in opened.into_iter().enumerate() {
+            let token = *opened.token.reveal();
+            for round in 0..2 {
+                let engine = engines[(at + round) % engines.len()].clone();
+                let (hold, by, start) = (hold.clone(), by.clone(), Arc::clone(&start));
+                tasks.push(tokio::spawn(async move {
+                    start.wait().await;
+                    let token = ApprovalToken::from_bytes(token);
+                    engine.approve_with(&hold, &by, &token).await
+                }));
+            }
+        }
+        let mut won = Vec::new();
+        for task in tasks {
+            match task.await.unwrap() {
+                Ok(hold) => won.push(hold),
+                Err(error) => assert!(lost(&error), "{error:?}"),
+            }
+        }
+        assert_eq!(won.len(), 1, "{processes} processes: {won:#?}");
+        let names = lab.event_names(&session).await;
+        assert_eq!(names.iter().filter(|name| **name == "hold.approved").count(), 1);
+        assert_eq!(lab.store.hold(&hold).await.unwrap(), won[0]);
+        let outcome = lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+        assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+        lab.prove(&session).await;
+    }
+}
+
+/// What is brought to a hold, and whether it approves it.
+#[derive(Debug, Clone, Copy)]
+enum Brings {
+    OwnToken,
+    NobodysToken,
+    SomebodyElses,
+    OneThatWasReplaced,
+    OneOfAnotherHold,
+    OwnTokenInAnotherProcess,
+}
+
+#[tokio::test]
+async fn a_token_approves_one_hold_for_one_person_until_a_newer_one_takes_its_place() {
+    let cases = [
+        (Brings::OwnToken, true),
+        (Brings::OwnTokenInAnotherProcess, true),
+        (Brings::NobodysToken, false),
+        (Brings::SomebodyElses, false),
+        (Brings::OneThatWasReplaced, false),
+        (Brings::OneOfAnotherHold, false),
+    ];
+    for (brings, approves) in cases {
+        let lab = Lab::new(controlled());
+        let (session, _) = lab.ask("put the flag there").await;
+        let hold = lab.hold().await;
+        let other = Lab::new(controlled());
+        let (olga, otto) = (operator(), user("otto"));
+        let mut engine = lab.engine.clone();
+        let token = match brings {
+            Brings::OwnToken => lab.engine.open_hold(&hold, &olga).await.unwrap().token,
+            Brings::NobodysToken => ApprovalToken::from_bytes([7; 32]),
+            Brings::SomebodyElses => lab.engine.open_hold(&hold, &otto).await.unwrap().token,
+            Brings::OneThatWasReplaced => {
+                let first = lab.engine.open_hold(&hold, &olga).await.unwrap().token;
+                lab.engine.open_hold(&hold, &olga).await.unwrap();
+                first
+            }
+            Brings::OneOfAnotherHold => {
+                other.ask("put the flag there").await;
+                let hold = other.hold().await;
+                other.engine.open_hold(&hold, &olga).await.unwrap().token
+            }
+            Brings::OwnTokenInAnotherProcess => {
+                engine = Lab::in_folder(&lab.folder.path, controlled()).engine;
+                lab.engine.open_hold(&hold, &olga).await.unwrap().token
+            }
+        };
+        let approved = engine.approve_with(&hold, &olga, &token).await;
+        assert_eq!(approved.is_ok(), approves, "{brings:?}: {approved:?}");
+        if let Err(error) = approved {
+            let Error::Refused(refusal) = &error else {
+                panic!("{brings:?}: {error:?}")
+            };
+            assert_eq!(refusal.code, ErrorCode::ActionNotAllowed, "{brings:?}");
+            assert_eq!(refusal.rule.as_str(), "hold", "{brings:?}");
+            assert_eq!(refusal.details["hold_status"], "pending", "{brings:?}");
+            // It is still open, for whoever may.
+            lab.engine.approve(&hold, &olga).await.unwrap();
+        }
+        let again = lab.engine.approve_with(&hold, &olga, &token).await.unwrap_err();
+        assert!(lost(&again), "{brings:?}: {again:?}");
+        let refused = lab.engine.open_hold(&hold, &otto).await.unwrap_err();
+        assert!(lost(&refused), "{brings:?}: {refused:?}");
+        lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(lab.folder.effects(), ["touch /srv/flag"], "{brings:?}");
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn two_pages_of_one_person_may_open_a_hold_at_once() {
+    let lab = Lab::new(controlled());
+    lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    let mut tasks = Vec::new();
+    for _ in 0..6 {
+        let (engine, hold) = (lab.engine.clone(), hold.clone());
+        tasks.push(tokio::spawn(
+            async move { engine.open_hold(&hold, &operator()).await },
+        ));
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    // The last one works, whatever became of the others.
+    let last = lab.engine.open_hold(&hold, &operator()).await.unwrap();
+    assert!(last.expires_at <= last.hold.expires_at);
+    lab.engine
+        .approve_with(&hold, &operator(), &last.token)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn nobody_gets_a_token_for_what_they_may_not_approve() {
+    let mut wish = controlled();
+    wish.four_eyes = FourEyes::On;
+    let lab = Lab::new(wish);
+    let mut question = Submission::question("put the flag there");
+    question.owner = Some(operator());
+    let session = lab.engine.submit(question).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let hold = lab.hold().await;
+    let refused = lab.engine.open_hold(&hold, &operator()).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.message.contains("owner")),
+        "{refused:?}"
+    );
+    assert!(lab.store.tokens(&hold).await.unwrap().is_empty());
+
+    let mut wish = controlled();
+    wish.gate.hold_ttl = SignedDuration::ZERO;
+    let lab = Lab::new(wish);
+    lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    let refused = lab.engine.open_hold(&hold, &operator()).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.code == ErrorCode::Timeout
+            && why.details["hold_status"] == "expired"),
+        "{refused:?}"
+    );
+    assert!(lab.store.tokens(&hold).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn why_a_call_was_denied_reaches_the_model_as_a_typed_result_and_people_in_the_timeline() {
+    for restart in [false, true] {
+        let lab = Lab::new(controlled());
+        let (session, _) = lab.ask("put the flag there").await;
+        let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
+        let lab = again.as_ref().unwrap_or(&lab);
+        lab.engine
+            .deny(&lab.hold().await, &operator(), "not before Monday")
+            .await
+            .unwrap();
+        lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(lab.folder.effects(), Vec::<String>::new());
+        let sent = lab.requests(&session).await;
+        let told = sent.iter().find_map(|body| {
+            let messages = body["messages"].as_array().unwrap();
+            let told = messages.iter().rfind(|message| message["role"] == "tool")?;
+            let text = told["text"].as_str().unwrap();
+            text.contains("denied").then(|| text.to_owned())
+        });
+        let told: serde_json::Value = serde_json::from_str(&told.unwrap()).unwrap();
+        assert_eq!(told["ok"], false, "{told:#}");
+        assert_eq!(told["error"]["code"], "ACTION_NOT_ALLOWED", "{told:#}");
+        assert_eq!(
+            told["error"]["details"]["reason"], "not before Monday",
+            "{told:#}"
+        );
+        let shown = lab.shown(&session, "refused").await;
+        assert_eq!(shown.len(), 1, "{shown:#?}");
+        assert_eq!(shown[0].metadata["details"]["reason"], "not before Monday");
+        assert!(lab.shown(&session, "held").await.is_empty());
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn who_stopped_all_writes_and_why_is_known_in_every_process() {
+    let lab = Lab::new(controlled());
+    let other = Lab::in_folder(&lab.folder.path, controlled());
+    let before = lab.engine.writes().await.unwrap();
+    assert!(!before.stopped && before.by.is_none() && before.at.is_none());
+    lab.engine
+        .stop_writes(
+            KillSwitch::Engaged,
+            &operator(),
+            Some("the key is password=hunter2secret"),
+        )
+        .await
+        .unwrap();
+    let stopped = other.engine.writes().await.unwrap();
+    assert!(stopped.stopped);
+    assert_eq!(stopped.by, Some(operator()));
+    assert!(stopped.at.is_some());
+    let reason = stopped.reason.unwrap();
+    assert!(reason.starts_with("the key is"), "{reason}");
+    assert!(!reason.contains("hunter2secret"), "{reason}");
+    other
+        .engine
+        .stop_writes(KillSwitch::Released, &user("otto"), None)
+        .await
+        .unwrap();
+    let released = lab.engine.writes().await.unwrap();
+    assert!(!released.stopped);
+    assert_eq!((released.by, released.reason), (Some(user("otto")), None));
+}

@@ -1,0 +1,291 @@
+//! What a person reads about a plan before deciding: what must be seen afterwards, what it touches, whether it can be
+//! undone. One wording for the terminal, the API and the page. What a model or a provider wrote is inside these
+//! sentences as it is: whoever shows them makes it safe for where it is shown.
+
+use interlock_protocol::{Expectation, ResourceKind, RiskLevel, ToolKind, UserId};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::hold::{Hold, HoldStatus};
+use crate::plan::Plan;
+use crate::session::FourEyes;
+
+/// What must be observed after a write, in words.
+pub fn expected(expectation: &Expectation) -> String {
+    match expectation {
+        Expectation::GuestState { state } => format!("it must be {state}"),
+        Expectation::GuestRestarted | Expectation::ContainerRestarted => {
+            "it must have started again".to_owned()
+        }
+        Expectation::UnitActivity { unit, activity } => format!("unit {unit} must be {activity}"),
+        Expectation::UnitRestarted { unit } => format!("unit {unit} must have started again"),
+        Expectation::FileHash { path, hash } => format!("{path} must have exactly this content ({hash})"),
+        Expectation::FileAbsent { path } => format!("{path} must be gone"),
+        Expectation::ContainerState { state } => format!("the container must be {state}"),
+        Expectation::ContainerImage { image } => format!("the container must run from {image}"),
+        Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),
+        Expectation::AlertState { state } => format!("the alert must be {state}"),
+        Expectation::Property { name, value } => format!("{name} must be {value}"),
+        Expectation::Present => "it must exist".to_owned(),
+        Expectation::Absent => "it must be gone".to_owned(),
+        Expectation::FreeForm => "nothing particular can be expected; the resource is looked at".to_owned(),
+    }
+}
+
+impl Hold {
+    /// Where it stands, in one word. What nobody decided in time is expired, noticed or not.
+    pub fn word(&self, now: Timestamp) -> &'static str {
+        match self.status {
+            HoldStatus::Pending if now >= self.expires_at => "expired",
+            HoldStatus::Pending => "pending",
+            HoldStatus::Approved { .. } => "approved",
+            HoldStatus::Denied { .. } => "denied",
+            HoldStatus::Edited { .. } => "edited",
+            HoldStatus::Expired { .. } => "expired",
+            HoldStatus::Withdrawn { .. } => "withdrawn",
+        }
+    }
+}
+
+impl Hold {
+    /// Why this person may not approve it where four eyes are wanted; nothing if they may. [`crate::Gate::accept`] decides;
+    /// this is for telling them before they try.
+    pub fn barred(&self, by: &UserId) -> Option<&'static str> {
+        if self.four_eyes == FourEyes::Off {
+            return None;
+        }
+        if self.owner.as_ref() == Some(by) {
+            return Some("The owner of a session may not approve it.");
+        }
+        let editor = self.edited_from.as_ref().map(|edited| &edited.by);
+        (editor == Some(by)).then_some("Whoever edited a plan may not approve it.")
+    }
+}
+
+/// Whether what a plan does can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undo {
+    /// The opposite action brings back what was.
+    Reversible,
+    /// What was is gone, or nobody can tell what was done.
+    NotByItself,
+    /// Nobody can tell from the plan.
+    Unknown,
+}
+
+impl Plan {
+    /// Whether what it does can be taken back.
+    pub fn undo(&self) -> Undo {
+        if self.kind != ToolKind::Write {
+            return Undo::Reversible;
+        }
+        if self.command.is_some() {
+            return Undo::Unknown;
+        }
+        match self.action.as_deref() {
+            Some(
+                "start" | "stop" | "shutdown" | "restart" | "service_start" | "service_stop"
+                | "service_restart" | "scale" | "migrate" | "append" | "remember" | "note" | "save",
+            ) => Undo::Reversible,
+            Some("delete" | "delete_pod" | "remove" | "update" | "trigger_update" | "write") => {
+                Undo::NotByItself
+            }
+            Some("resolve" | "dismiss" | "check_updates") => Undo::Reversible,
+            Some(_) => Undo::Unknown,
+            None => match self.tool.as_str() {
+                "write_file" | "delete_file" => Undo::NotByItself,
+                _ => Undo::Unknown,
+            },
+        }
+    }
+
+    /// What it touches and whether that can be undone, in a sentence: `1 service on 1 container; reversible`.
+    pub fn blast_radius(&self) -> String {
+        let place = self.target.as_ref().map(|target| kind_word(target.id.kind()));
+        let unit = self.text("unit");
+        let path = self.text("path").or_else(|| self.text("file_path"));
+        let what = match (unit, path, &self.command, place) {
+            (Some(_), _, _, Some(place)) => format!("1 service on 1 {place}"),
+            (None, Some(_), None, Some(place)) => format!("1 file on 1 {place}"),
+            (None, None, Some(_), Some(place)) => {
+                format!("whatever the command reaches on 1 {place}")
+            }
+            (None, Some(_), Some(_), Some(place)) => format!("1 {place}"),
+            (None, None, None, Some(place)) => format!("1 {place} and what runs on it"),
+            (_, Some(_), _, None) => "1 file".to_owned(),
+            (_, None, _, None) => "nothing that has a name".to_owned(),
+        };
+        if self.kind != ToolKind::Write {
+            return format!("looks at {what}; changes nothing");
+        }
+        let undo = match self.undo() {
+            Undo::Reversible => "reversible",
+            Undo::NotByItself => "not reversible by itself",
+            Undo::Unknown => "nobody can tell whether it is reversible",
+        };
+        let risk = match self.risk {
+            RiskLevel::High => "; high risk",
+            RiskLevel::Low | RiskLevel::Medium => "",
+        };
+        format!("{what}; {undo}{risk}")
+    }
+
+    /// What happens, row by row: what each row is called, and what it says. Nothing is cut.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        let title = self.action.as_deref().map_or_else(
+            || self.tool.to_string(),
+            |action| format!("{} {action}", self.tool),
+        );
+        rows.push(("tool".to_owned(), title));
+        if let Some(target) = &self.target {
+            let state = target
+                .state
+                .as_deref()
+                .map_or_else(String::new, |state| format!(", {state}"));
+            rows.push((
+                "resource".to_owned(),
+                format!("{} ({}{state})", target.id, target.name),
+            ));
+        }
+        if let Some(command) = &self.command {
+            rows.push(("command".to_owned(), command.clone()));
+        }
+        for (name, value) in &self.arguments {
+            let said = match name.as_str() {
+                "action" => self.action.is_some(),
+                _ => self.command.as_deref().is_some_and(|command| value == command),
+            };
+            if said {
+                continue;
+            }
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            rows.push((format!("argument {name}"), text));
+        }
+        rows.push(("risk".to_owned(), self.risk.to_string()));
+        let afterwards = self
+            .expectation
+            .as_ref()
+            .map_or_else(|| "nothing to look at".to_owned(), expected);
+        rows.push(("afterwards".to_owned(), afterwards));
+        rows.push(("at most".to_owned(), format!("{} s", self.timeout_seconds)));
+        rows
+    }
+
+    fn text(&self, argument: &str) -> Option<&str> {
+        self.arguments.get(argument).and_then(Value::as_str)
+    }
+}
+
+fn kind_word(kind: ResourceKind) -> String {
+    match kind {
+        ResourceKind::Lxc | ResourceKind::DockerContainer => "container".to_owned(),
+        ResourceKind::Vm => "virtual machine".to_owned(),
+        ResourceKind::Host | ResourceKind::DockerHost => "host".to_owned(),
+        other => other.as_str().replace('_', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(tool: &str, target: Option<&str>, arguments: Value, command: Option<&str>) -> Plan {
+        let Value::Object(arguments) = arguments else {
+            panic!("an object");
+        };
+        let target = target.map(|id| json!({"id": id, "name": "x", "state": "running"}));
+        let action = arguments.get("action").cloned();
+        serde_json::from_value(json!({
+            "session": "ses_1", "execution": "exe_1", "call": "call_1", "tool": tool, "action": action,
+            "arguments": arguments, "kind": "write", "risk": "medium", "target": target,
+            "command": command, "timeout_seconds": 30,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_plan_says_what_it_touches_and_whether_that_can_be_undone() {
+        let lxc = Some("lxc:delly:141");
+        let cases = [
+            (
+                plan(
+                    "infra_control",
+                    lxc,
+                    json!({"action": "service_restart", "unit": "nginx"}),
+                    None,
+                ),
+                "1 service on 1 container; reversible",
+            ),
+            (
+                plan(
+                    "infra_control",
+                    Some("vm:delly:1"),
+                    json!({"action": "delete"}),
+                    None,
+                ),
+                "1 virtual machine and what runs on it; not reversible by itself",
+            ),
+            (
+                plan(
+                    "infra_control",
+                    lxc,
+                    json!({"action": "command", "command": "rm -r /srv"}),
+                    Some("rm -r /srv"),
+                ),
+                "whatever the command reaches on 1 container; nobody can tell whether it is reversible",
+            ),
+            (
+                plan(
+                    "infra_file_edit",
+                    lxc,
+                    json!({"action": "write", "path": "/etc/motd", "content": "hi"}),
+                    None,
+                ),
+                "1 file on 1 container; not reversible by itself",
+            ),
+            (
+                plan(
+                    "infra_docker",
+                    Some("docker_container:s:web"),
+                    json!({"action": "update"}),
+                    None,
+                ),
+                "1 container and what runs on it; not reversible by itself",
+            ),
+        ];
+        for (plan, wanted) in cases {
+            assert_eq!(plan.blast_radius(), wanted, "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn no_argument_is_left_out_of_the_rows() {
+        let plan = plan(
+            "infra_control",
+            Some("lxc:delly:141"),
+            json!({"action": "command", "command": "true", "reason": "because", "extra": 7}),
+            Some("true"),
+        );
+        let rows = plan.rows();
+        let rows: Vec<(&str, &str)> = rows.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(
+            rows,
+            [
+                ("tool", "infra_control command"),
+                ("resource", "lxc:delly:141 (x, running)"),
+                ("command", "true"),
+                ("argument extra", "7"),
+                ("argument reason", "because"),
+                ("risk", "medium"),
+                ("afterwards", "nothing to look at"),
+                ("at most", "30 s"),
+            ]
+        );
+    }
+}

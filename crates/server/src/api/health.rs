@@ -1,0 +1,173 @@
+//! Whether the server is up and ready. Public, so it says no more than that.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use utoipa_axum::routes;
+
+use super::answers::Anybody;
+use crate::access::Access;
+use crate::app::App;
+use crate::routes::Routes;
+use crate::wire::{Check, Health, Up};
+
+/// The routes.
+pub(crate) fn routes() -> Routes {
+    Routes::new()
+        .route(Access::Public, routes!(health))
+        .route(Access::Public, routes!(health_of_api))
+        .route(Access::Public, routes!(ready))
+        .route(Access::Public, routes!(description))
+}
+
+/// Whether the server is up.
+#[utoipa::path(
+    get, path = "/health", operation_id = "getHealth", tag = "health",
+    responses(
+        (status = 200, description = "It is", body = Up, example = json!({"status": "healthy", "version": "0.1.0"})),
+        Anybody,
+        (status = 503, description = "The store does not work", body = Up),
+    ),
+)]
+async fn health(State(app): State<App>) -> (StatusCode, Json<Up>) {
+    up(store(&app).await.ok)
+}
+
+/// Whether the server is up.
+#[utoipa::path(
+    get, path = "/api/v1/health", operation_id = "getApiHealth", tag = "health",
+    responses(
+        (status = 200, description = "It is", body = Up),
+        Anybody,
+        (status = 503, description = "The store does not work", body = Up),
+    ),
+)]
+async fn health_of_api(app: State<App>) -> (StatusCode, Json<Up>) {
+    health(app).await
+}
+
+/// Whether the server takes work.
+#[utoipa::path(
+    get, path = "/ready", operation_id = "getReady", tag = "health",
+    responses(
+        (status = 200, description = "It does", body = Up),
+        Anybody,
+        (status = 503, description = "Not yet, or not any more", body = Up),
+    ),
+)]
+async fn ready(State(app): State<App>) -> (StatusCode, Json<Up>) {
+    let closing = app.closing().is_cancelled();
+    up(!closing && store(&app).await.ok && workers(&app).await.ok)
+}
+
+fn up(healthy: bool) -> (StatusCode, Json<Up>) {
+    let status = if healthy {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let up = Up {
+        status: if healthy { "healthy" } else { "unhealthy" }.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    (status, Json(up))
+}
+
+/// How old what is known of connections may be, for saying whether they work.
+const NOT_OLDER: Duration = Duration::from_secs(60);
+/// How long they may take to say so.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Everything that can be looked at, for those who are signed in.
+pub(super) async fn look(app: &App) -> Health {
+    let mut checks = vec![store(app).await, workers(app).await, models(app)];
+    let vital = checks.iter().take(2).all(|check| check.ok);
+    match tokio::time::timeout(LONGEST, app.infra().graph(NOT_OLDER)).await {
+        Ok(graph) => checks.extend(graph.health().iter().map(|health| {
+            Check {
+                name: format!("connection:{}", health.connection),
+                ok: health.problem.is_none(),
+                detail: health
+                    .problem
+                    .clone()
+                    .unwrap_or_else(|| format!("{} knows {} resources", health.kind, health.resources)),
+            }
+        })),
+        Err(_) => checks.push(Check {
+            name: "connections".to_owned(),
+            ok: false,
+            detail: "they take long to answer".to_owned(),
+        }),
+    }
+    let all = checks.iter().all(|check| check.ok);
+    Health {
+        status: match (vital, all) {
+            (true, true) => "healthy",
+            (true, false) => "degraded",
+            (false, _) => "unhealthy",
+        }
+        .to_owned(),
+        checks,
+    }
+}
+
+async fn store(app: &App) -> Check {
+    let read = app.store().setting("kill_switch").await;
+    Check {
+        name: "store".to_owned(),
+        ok: read.is_ok(),
+        detail: match read {
+            Ok(_) => "it can be read".to_owned(),
+            Err(error) => {
+                tracing::error!(%error, "the store does not work");
+                "it cannot be read; the server's log says why".to_owned()
+            }
+        },
+    }
+}
+
+/// Whether somebody works on what waits. A worker tells that it lives, whichever process it is in.
+async fn workers(app: &App) -> Check {
+    let silence = Duration::from(app.config().queue.orphan_after);
+    let silence = SignedDuration::try_from(silence).unwrap_or(SignedDuration::MAX);
+    let heard = app.store().last_heartbeat().await.ok().flatten();
+    let age = heard.map(|heard| Timestamp::now().duration_since(heard));
+    let (ok, detail) = match age {
+        Some(age) if age <= silence => (true, "heard of less than a moment ago".to_owned()),
+        Some(age) => (false, format!("last heard of {} s ago", age.as_secs())),
+        None => (false, "none has started".to_owned()),
+    };
+    Check {
+        name: "workers".to_owned(),
+        ok,
+        detail,
+    }
+}
+
+fn models(app: &App) -> Check {
+    let count = app.engine().setup().models.names().count();
+    Check {
+        name: "models".to_owned(),
+        ok: count > 0,
+        detail: match count {
+            0 => "none is configured; add one under `models` in interlock.yaml".to_owned(),
+            1 => "1 is configured".to_owned(),
+            more => format!("{more} are configured"),
+        },
+    }
+}
+
+/// The description of this API.
+#[utoipa::path(
+    get, path = "/api/v1/openapi.json", operation_id = "getDescription", tag = "health",
+    responses(
+        (status = 200, description = "An OpenAPI 3.1 document", body = serde_json::Value),
+        Anybody,
+    ),
+)]
+async fn description() -> Json<utoipa::openapi::OpenApi> {
+    Json(crate::openapi())
+}

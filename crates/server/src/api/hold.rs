@@ -1,0 +1,348 @@
+//! Makes the form of a hold: everything that a person needs to decide, and nothing that a model could have made up about
+//! it without saying so.
+
+use interlock_gate::{FourEyes, Hold, HoldStatus, Plan};
+use interlock_protocol::Evidence;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use similar::TextDiff;
+
+use super::forms;
+use crate::access::{Access, Caller};
+use crate::app::App;
+use crate::problem::Problem;
+use crate::wire::{ActionTaken, Approval, Change, EditedFrom, EvidenceRef, PlanForm, PlanStep};
+
+/// How much of what a model said is shown, in characters.
+const WHY: usize = 4000;
+/// How many pieces of evidence are shown, and how much of each, in characters.
+const EVIDENCE: u32 = 5;
+const EXCERPT: usize = 400;
+/// How many pieces of evidence are looked through for what a file has now.
+const FILES: u32 = 50;
+/// The longest text that is compared.
+const COMPARED: usize = 256 * 1024;
+
+/// How much of a hold is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// All of it.
+    Whole,
+    /// Without evidence and difference: for lists of what was decided.
+    Brief,
+}
+
+/// The form of a hold, for a caller.
+pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) -> Result<Approval, Problem> {
+    let now = Timestamp::now();
+    let (store, plan) = (app.store(), &hold.plan);
+    let session = store.session(&plan.session).await?;
+    let said = store
+        .said_before(&plan.session, &plan.execution, hold.opened_at, 2)
+        .await?;
+    let (evidence, diff) = match (depth, plan.resource()) {
+        (Depth::Whole, Some(resource)) => {
+            let is_file = content_of(plan).is_some();
+            let most = if is_file { FILES } else { EVIDENCE };
+            let found = store.evidence_about(&plan.session, resource, most).await?;
+            let before: Vec<Evidence> = found
+                .into_iter()
+                .filter(|evidence| evidence.taken_at <= hold.opened_at)
+                .collect();
+            let diff = difference(plan, &before);
+            (before, diff)
+        }
+        (Depth::Whole, None) => (Vec::new(), difference(plan, &[])),
+        (Depth::Brief, _) => (Vec::new(), None),
+    };
+    let edited_from = match &hold.edited_from {
+        None => None,
+        Some(edited) => {
+            let old = store.hold(&edited.hold).await?;
+            Some(EditedFrom {
+                hold: edited.hold.to_string(),
+                plan_hash: edited.plan_hash.to_string(),
+                by: edited.by.to_string(),
+                changes: changes(&old.plan.arguments, &plan.arguments),
+            })
+        }
+    };
+    let may_not = may_not(caller, hold, now);
+    let decided = decided(hold);
+    Ok(Approval {
+        id: hold.id.to_string(),
+        session: plan.session.to_string(),
+        session_title: session.submitted.title,
+        call: hold.call.to_string(),
+        plan: plan_form(app, plan, diff),
+        plan_hash: hold.plan_hash.to_string(),
+        reasons: hold.reasons.clone(),
+        why: said
+            .iter()
+            .find(|entry| !entry.content.trim().is_empty())
+            .map(|entry| forms::cut(entry.content.trim(), WHY)),
+        blast_radius: plan.blast_radius(),
+        evidence: evidence.iter().take(EVIDENCE as usize).map(reference).collect(),
+        owner: hold.owner.as_ref().map(ToString::to_string),
+        four_eyes: hold.four_eyes == FourEyes::On,
+        may_approve: may_not.is_none(),
+        may_not_because: may_not,
+        opened_at: hold.opened_at,
+        expires_at: hold.expires_at,
+        status: hold.word(now).to_owned(),
+        decided_by: decided.by,
+        decided_at: decided.at,
+        reason: decided.reason,
+        edited_into: decided.into,
+        edited_from,
+        action: action(app, hold).await?,
+    })
+}
+
+/// What came of it, once it ran.
+async fn action(app: &App, hold: &Hold) -> Result<Option<ActionTaken>, Problem> {
+    if !matches!(hold.status, HoldStatus::Approved { .. }) {
+        return Ok(None);
+    }
+    let calls = app.store().calls(&hold.plan.session).await?;
+    Ok(calls
+        .iter()
+        .find(|call| call.started.hold.as_ref() == Some(&hold.id))
+        .map(forms::action))
+}
+
+#[derive(Default)]
+struct Decided {
+    by: Option<String>,
+    at: Option<Timestamp>,
+    reason: Option<String>,
+    into: Option<String>,
+}
+
+fn decided(hold: &Hold) -> Decided {
+    match &hold.status {
+        HoldStatus::Pending => Decided::default(),
+        HoldStatus::Approved { by, at } => Decided {
+            by: Some(by.to_string()),
+            at: Some(*at),
+            ..Decided::default()
+        },
+        HoldStatus::Denied { by, at, reason } => Decided {
+            by: Some(by.to_string()),
+            at: Some(*at),
+            reason: Some(reason.clone()),
+            into: None,
+        },
+        HoldStatus::Edited { by, at, into } => Decided {
+            by: Some(by.to_string()),
+            at: Some(*at),
+            reason: None,
+            into: into.as_ref().map(ToString::to_string),
+        },
+        HoldStatus::Expired { at } | HoldStatus::Withdrawn { at } => Decided {
+            at: Some(*at),
+            ..Decided::default()
+        },
+    }
+}
+
+/// Why the caller cannot approve it now; nothing if they can.
+fn may_not(caller: &Caller, hold: &Hold, now: Timestamp) -> Option<String> {
+    if !hold.is_open(now) {
+        return Some(match hold.word(now) {
+            "expired" => "Nobody decided in time.".to_owned(),
+            word => format!("It is {word} already."),
+        });
+    }
+    if let Err(problem) = caller.may(Access::Approve) {
+        return Some(problem.form().detail);
+    }
+    hold.barred(&caller.user).map(str::to_owned)
+}
+
+fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {
+    let tool = app.engine().setup().gate.catalogue().get(plan.tool.as_str());
+    PlanForm {
+        tool: plan.tool.to_string(),
+        action: plan.action.clone(),
+        arguments: Value::Object(plan.arguments.clone()),
+        kind: plan.kind.into(),
+        risk: plan.risk.into(),
+        resource: plan.resource().map(ToString::to_string),
+        resource_name: plan.target.as_ref().map(|target| target.name.clone()),
+        resource_state: plan.target.as_ref().and_then(|target| target.state.clone()),
+        command: plan.command.clone(),
+        expectation: plan.expectation.as_ref().map(interlock_gate::expected),
+        timeout_seconds: plan.timeout_seconds,
+        steps: plan
+            .rows()
+            .into_iter()
+            .map(|(label, value)| PlanStep { label, value })
+            .collect(),
+        diff,
+        schema: tool.map(|tool| tool.definition().parameters.clone()),
+    }
+}
+
+fn reference(evidence: &Evidence) -> EvidenceRef {
+    let text = match &evidence.data {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    EvidenceRef {
+        id: evidence.id.to_string(),
+        tool: evidence.tool.to_string(),
+        resource: evidence.resource.as_ref().map(ToString::to_string),
+        taken_at: evidence.taken_at,
+        excerpt: forms::cut(&text, EXCERPT),
+    }
+}
+
+/// What differs between two sets of arguments.
+fn changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<Change> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name));
+    let there = after
+        .iter()
+        .filter(|(name, value)| before.get(*name) != Some(*value))
+        .map(|(name, _)| name);
+    gone.chain(there)
+        .map(|name| Change {
+            field: name.clone(),
+            before: before.get(name).cloned(),
+            after: after.get(name).cloned(),
+        })
+        .collect()
+}
+
+/// The file that a plan writes, with what it writes and whether that comes at the end.
+fn content_of(plan: &Plan) -> Option<(&str, &str, bool)> {
+    let text = |name: &str| plan.arguments.get(name).and_then(Value::as_str);
+    let path = text("path").or_else(|| text("file_path"))?;
+    Some((path, text("content")?, plan.action.as_deref() == Some("append")))
+}
+
+/// How a file would differ from what the session last read of it. Newest evidence comes first.
+fn difference(plan: &Plan, evidence: &[Evidence]) -> Option<String> {
+    let (path, content, append) = content_of(plan)?;
+    let known = evidence.iter().find_map(|evidence| {
+        let data = &evidence.data;
+        if data.get("path").and_then(Value::as_str) != Some(path) {
+            return None;
+        }
+        if data.get("exists").and_then(Value::as_bool) == Some(false) {
+            return Some((String::new(), "is not there".to_owned()));
+        }
+        let whole = data.get("truncated").and_then(Value::as_bool) == Some(false);
+        let text = data.get("content").and_then(Value::as_str).filter(|_| whole)?;
+        Some((text.to_owned(), format!("as read {}", evidence.taken_at)))
+    });
+    let (old, from) = known.unwrap_or_else(|| (String::new(), "what it has now is not known".to_owned()));
+    let new = if append {
+        format!("{old}{content}")
+    } else {
+        content.to_owned()
+    };
+    if old.len() > COMPARED || new.len() > COMPARED {
+        return Some(format!(
+            "--- {path} ({from}; {} bytes)\n+++ {path} (afterwards; {} bytes)\ntoo long to be compared\n",
+            old.len(),
+            new.len()
+        ));
+    }
+    let text = TextDiff::from_lines(&old, &new)
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("{path} ({from})"), &format!("{path} (afterwards)"))
+        .to_string();
+    Some(if text.is_empty() {
+        format!("--- {path} ({from})\n+++ {path} (afterwards)\nnothing changes\n")
+    } else {
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn write(content: &str, action: &str) -> Plan {
+        serde_json::from_value(json!({
+            "session": "ses_1", "execution": "exe_1", "call": "call_1", "tool": "infra_file_edit", "action": action,
+            "arguments": {"action": action, "path": "/etc/motd", "content": content},
+            "kind": "write", "risk": "medium", "timeout_seconds": 30,
+        }))
+        .unwrap()
+    }
+
+    fn read(data: Value) -> Evidence {
+        serde_json::from_value(json!({
+            "id": "evd_1", "session": "ses_1", "execution": "exe_1", "call": "call_0", "tool": "infra_read",
+            "resource": "node:delly", "taken_at": "2026-01-01T00:00:00Z",
+            "hash": "0".repeat(64), "data": data,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_file_is_compared_with_what_was_read_of_it() {
+        let known =
+            read(json!({"path": "/etc/motd", "exists": true, "content": "a\nb\n", "truncated": false}));
+        let part = read(json!({"path": "/etc/motd", "exists": true, "content": "a\n", "truncated": true}));
+        let other = read(json!({"path": "/etc/hosts", "content": "x\n", "truncated": false}));
+        let absent = read(json!({"path": "/etc/motd", "exists": false}));
+        let head = "--- /etc/motd (as read 2026-01-01T00:00:00Z)\n+++ /etc/motd (afterwards)\n";
+        let unknown = "--- /etc/motd (what it has now is not known)\n+++ /etc/motd (afterwards)\n";
+        let new = "@@ -0,0 +1 @@\n+c\n";
+        let cases = [
+            (
+                write("a\nc\n", "write"),
+                vec![other.clone(), known.clone()],
+                format!("{head}@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+            ),
+            (
+                write("c\n", "append"),
+                vec![known.clone()],
+                format!("{head}@@ -1,2 +1,3 @@\n a\n b\n+c\n"),
+            ),
+            (
+                write("a\nb\n", "write"),
+                vec![known],
+                format!("{head}nothing changes\n"),
+            ),
+            (
+                write("c\n", "write"),
+                vec![part, other],
+                format!("{unknown}{new}"),
+            ),
+            (
+                write("c\n", "write"),
+                vec![absent],
+                format!("--- /etc/motd (is not there)\n+++ /etc/motd (afterwards)\n{new}"),
+            ),
+        ];
+        for (plan, evidence, wanted) in cases {
+            assert_eq!(difference(&plan, &evidence).as_deref(), Some(wanted.as_str()));
+        }
+    }
+
+    #[test]
+    fn changes_name_what_is_new_gone_and_different() {
+        let object = |value: Value| value.as_object().cloned().unwrap();
+        let before = object(json!({"same": 1, "gone": true, "other": "a"}));
+        let after = object(json!({"same": 1, "new": [1], "other": "b"}));
+        let found: Vec<(String, Option<Value>, Option<Value>)> = changes(&before, &after)
+            .into_iter()
+            .map(|change| (change.field, change.before, change.after))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("gone".to_owned(), Some(json!(true)), None),
+                ("new".to_owned(), None, Some(json!([1]))),
+                ("other".to_owned(), Some(json!("a")), Some(json!("b"))),
+            ]
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! Users: made, changed and removed by admins.
+
+use axum::extract::{Path, State};
+use axum::{Extension, Json};
+use http::StatusCode;
+use interlock_protocol::{Role, UserId};
+use interlock_store::UserChange;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{first, password};
+use crate::access::Caller;
+use crate::app::App;
+use crate::http::Peer;
+use crate::problem::{Code, Problem};
+use crate::wire::{self, ChangeUser, CreatedLink, CreatedUser, NewUser, ProblemForm, UserList};
+
+const LONGEST_NAME: usize = 128;
+
+/// Every user.
+#[utoipa::path(get, path = "/api/v1/users", tag = "people", operation_id = "users",
+    responses((status = 200, body = UserList), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm)))]
+pub(super) async fn list(State(app): State<App>) -> Result<Json<UserList>, Problem> {
+    let users = app.auth().store.users().await?;
+    Ok(Json(UserList {
+        users: users.iter().map(form).collect(),
+    }))
+}
+
+/// Makes a user. Without a password they get a link.
+#[utoipa::path(post, path = "/api/v1/users", tag = "people", operation_id = "create_user", request_body = NewUser,
+    responses((status = 201, body = CreatedUser), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
+        (status = 403, body = ProblemForm), (status = 409, body = ProblemForm)))]
+pub(super) async fn create(
+    State(app): State<App>,
+    Extension(peer): Extension<Peer>,
+    caller: Caller,
+    Json(form): Json<NewUser>,
+) -> Result<(StatusCode, Json<CreatedUser>), Problem> {
+    let auth = app.auth();
+    let id = user_id(&form.id)?;
+    let role = Role::from(form.role);
+    let password = match form.password {
+        None => None,
+        Some(password) => {
+            password::good(&password, &id)?;
+            Some(auth.passwords.hash(password).await?)
+        }
+    };
+    let needs_link = password.is_none();
+    let user = interlock_store::User {
+        id: id.clone(),
+        role,
+        password,
+        identity: None,
+        enabled: true,
+        revision: 0,
+        created_at: Timestamp::now(),
+        seen_at: None,
+    };
+    auth.store.create_user(user.clone()).await?;
+    let details = json!({ "role": role.as_str() });
+    auth.note(Some(&caller.user), "user.created", Some(id.as_str()), details)
+        .await?;
+    let link = if needs_link {
+        let (secret, _) = first::make_link(&auth.store, &id, Some(&caller.user)).await?;
+        Some(address(&peer, &secret))
+    } else {
+        None
+    };
+    let created = CreatedUser {
+        user: self::form(&user),
+        link,
+    };
+    Ok((StatusCode::CREATED, Json(created)))
+}
+
+/// Changes what a user may do, or whether they may sign in.
+#[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "people", operation_id = "change_user",
+    params(("id" = String, Path, description = "The user's name")), request_body = ChangeUser,
+    responses((status = 200, body = wire::User), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
+        (status = 403, body = ProblemForm), (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+pub(super) async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(form): Json<ChangeUser>,
+) -> Result<Json<wire::User>, Problem> {
+    let auth = app.auth();
+    let id = named(&id)?;
+    let role = form.role.map(Role::from);
+    if role.is_none() && form.enabled.is_none() {
+        return Err(Problem::new(
+            Code::InvalidInput,
+            "nothing changes: give `role` or `enabled`",
+        ));
+    }
+    let change = UserChange {
+        role,
+        password: None,
+        enabled: form.enabled,
+    };
+    let user = auth.store.change_user(&id, change).await?;
+    if !user.enabled {
+        auth.store.remove_logins(&id, None).await?;
+    }
+    auth.known.forget();
+    let details = json!({ "role": role.map(Role::as_str), "enabled": form.enabled });
+    auth.note(Some(&caller.user), "user.changed", Some(id.as_str()), details)
+        .await?;
+    Ok(Json(self::form(&user)))
+}
+
+/// Removes a user with their logins and tokens. What they did stays in the record.
+#[utoipa::path(delete, path = "/api/v1/users/{id}", tag = "people", operation_id = "remove_user",
+    params(("id" = String, Path, description = "The user's name")),
+    responses((status = 204), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm),
+        (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+pub(super) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let auth = app.auth();
+    let id = named(&id)?;
+    auth.store.remove_user(&id).await?;
+    auth.known.forget();
+    auth.note(Some(&caller.user), "user.removed", Some(id.as_str()), json!({}))
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a sign-in link for a user: for those who have no password, or forgot it.
+#[utoipa::path(post, path = "/api/v1/users/{id}/link", tag = "people", operation_id = "create_link",
+    params(("id" = String, Path, description = "The user's name")),
+    responses((status = 200, body = CreatedLink), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm),
+        (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+pub(super) async fn link(
+    State(app): State<App>,
+    Extension(peer): Extension<Peer>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<CreatedLink>, Problem> {
+    let auth = app.auth();
+    let id = named(&id)?;
+    let user = auth.store.user(&id).await?.ok_or_else(|| no_user(id.as_str()))?;
+    if user.identity.is_some() {
+        return Err(Problem::new(
+            Code::Conflict,
+            format!("`{id}` signs in with a provider, not with a link"),
+        ));
+    }
+    if !user.enabled {
+        return Err(
+            Problem::new(Code::Conflict, format!("`{id}` may not sign in at present"))
+                .hint("enable them first"),
+        );
+    }
+    let (secret, expires_at) = first::make_link(&auth.store, &id, Some(&caller.user)).await?;
+    Ok(Json(CreatedLink {
+        link: address(&peer, &secret),
+        expires_at,
+    }))
+}
+
+/// The whole link. The secret is behind the `#`, which a browser sends to nobody.
+fn address(peer: &Peer, secret: &str) -> String {
+    format!("{}/sign-in#link={secret}", peer.origin)
+}
+
+fn user_id(text: &str) -> Result<UserId, Problem> {
+    if text.chars().count() > LONGEST_NAME {
+        return Err(Problem::new(
+            Code::InvalidInput,
+            format!("`id` has at most {LONGEST_NAME} characters"),
+        ));
+    }
+    UserId::new(text)
+        .map_err(|error| Problem::new(Code::InvalidInput, format!("`id` cannot be a name: {error}")))
+}
+
+/// A user in an address. What can be no name is nobody's.
+fn named(text: &str) -> Result<UserId, Problem> {
+    UserId::new(text).map_err(|_| no_user(text))
+}
+
+fn no_user(text: &str) -> Problem {
+    let shown: String = text.chars().take(128).collect();
+    Problem::new(Code::NotFound, format!("there is no user `{shown}`"))
+}
+
+/// A user, as they are shown.
+pub(super) fn form(user: &interlock_store::User) -> wire::User {
+    let sign_in = match (&user.identity, &user.password) {
+        (Some(_), _) => "oidc",
+        (None, Some(_)) => "password",
+        (None, None) => "link",
+    };
+    wire::User {
+        id: user.id.to_string(),
+        role: user.role.into(),
+        enabled: user.enabled,
+        sign_in: sign_in.to_owned(),
+        created_at: user.created_at,
+        seen_at: user.seen_at,
+    }
+}

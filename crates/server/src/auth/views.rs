@@ -1,0 +1,99 @@
+//! Saved views of the list of sessions.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use http::StatusCode;
+use interlock_store::SavedView;
+use jiff::Timestamp;
+
+use super::secret;
+use crate::access::Caller;
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::wire::{NewView, ProblemForm, View, ViewList};
+
+const LONGEST_NAME: usize = 128;
+const LONGEST_QUERY: usize = 2048;
+/// How many one user may keep.
+const MOST: usize = 100;
+
+/// One's saved views.
+#[utoipa::path(get, path = "/api/v1/me/views", tag = "auth", operation_id = "my_views",
+    responses((status = 200, body = ViewList), (status = 401, body = ProblemForm)))]
+pub(super) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<ViewList>, Problem> {
+    let mut views = app.auth().store.views(&caller.user).await?;
+    views.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Json(ViewList {
+        views: views.into_iter().map(form).collect(),
+    }))
+}
+
+/// Keeps a view; one of the same name is replaced.
+#[utoipa::path(post, path = "/api/v1/me/views", tag = "auth", operation_id = "save_view", request_body = NewView,
+    responses((status = 201, body = View), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
+        (status = 409, body = ProblemForm)))]
+pub(super) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(form): Json<NewView>,
+) -> Result<(StatusCode, Json<View>), Problem> {
+    let store = &app.auth().store;
+    let name = name(&form.name, LONGEST_NAME)?;
+    if form.query.chars().count() > LONGEST_QUERY {
+        return Err(Problem::new(
+            Code::InvalidInput,
+            format!("`query` has at most {LONGEST_QUERY} characters"),
+        ));
+    }
+    let kept = store.views(&caller.user).await?;
+    if kept.len() >= MOST && !kept.iter().any(|view| view.name == name) {
+        return Err(
+            Problem::new(Code::Conflict, format!("you keep {MOST} views already")).hint("remove some"),
+        );
+    }
+    let view = SavedView {
+        id: format!("view_{}", secret::random_hex::<8>()),
+        user: caller.user,
+        name,
+        query: form.query,
+        created_at: Timestamp::now(),
+    };
+    store.save_view(view.clone()).await?;
+    Ok((StatusCode::CREATED, Json(self::form(view))))
+}
+
+/// Forgets a view.
+#[utoipa::path(delete, path = "/api/v1/me/views/{id}", tag = "auth", operation_id = "remove_view",
+    params(("id" = String, Path, description = "The view's id")),
+    responses((status = 204), (status = 401, body = ProblemForm), (status = 404, body = ProblemForm)))]
+pub(super) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    if app.auth().store.remove_view(&caller.user, &id).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Problem::new(Code::NotFound, "there is no such view of yours"))
+}
+
+/// A name that people gave to something.
+pub(super) fn name(text: &str, longest: usize) -> Result<String, Problem> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
+        return Err(Problem::new(
+            Code::InvalidInput,
+            format!("`name` has 1 to {longest} characters, on one line"),
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn form(view: SavedView) -> View {
+    View {
+        id: view.id,
+        name: view.name,
+        query: view.query,
+        created_at: view.created_at,
+    }
+}

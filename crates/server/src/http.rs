@@ -1,1 +1,0 @@
-//! What every request passes before anything looks at it: host, origin, limits, headers.

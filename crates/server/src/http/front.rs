@@ -1,0 +1,143 @@
+//! The first and the last that see a request: its id, its peer, its span, its headers; and errors as problems.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use tracing::Instrument as _;
+
+use super::{Peer, Site, headers};
+use crate::problem::{Code, Problem};
+use crate::serve::Connection;
+
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The outermost layer.
+pub(super) async fn front(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let id = crate::auth::random_hex::<16>();
+    let span = tracing::info_span!(
+        "request",
+        id,
+        method = %request.method(),
+        path = request.uri().path(),
+    );
+    let begun = Instant::now();
+    let (mut response, peer) = pass(&site, request, next).instrument(span.clone()).await;
+    headers::secure(response.headers_mut(), peer.as_ref());
+    if let Ok(id) = HeaderValue::try_from(id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    span.in_scope(|| {
+        tracing::debug!(
+            status = response.status().as_u16(),
+            elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            client = peer.map(|peer| peer.address.to_string()),
+            "answered"
+        );
+    });
+    response
+}
+
+async fn pass(site: &Site, request: Request, next: Next) -> (Response, Option<Peer>) {
+    let (mut parts, body) = request.into_parts();
+    let Some(connection) = parts.extensions.get::<Connection>().copied() else {
+        let problem = Problem::new(Code::Internal, "the connection of the request is not known");
+        return (problem.into_response(), None);
+    };
+    let peer = match site.peer(&parts, connection) {
+        Ok(peer) => peer,
+        // Whoever looks whether we are up may call us by any name: there is nothing to see.
+        Err(_) if matches!(parts.uri.path(), "/health" | "/ready") => Peer {
+            address: connection.peer.ip(),
+            origin: site.url(),
+            secure: connection.tls,
+        },
+        Err(problem) => return (problem.into_response(), None),
+    };
+    if (changes(&parts.method) || is_upgrade(&parts.headers))
+        && let Err(problem) = site.same_origin(&parts.headers, &peer)
+    {
+        return (problem.into_response(), Some(peer));
+    }
+    parts.extensions.insert(peer.clone());
+    let response = next.run(Request::from_parts(parts, body)).await;
+    (response, Some(peer))
+}
+
+/// Whether a method may change something.
+pub(crate) fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Whether the request asks for another protocol on its connection.
+pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::UPGRADE)
+}
+
+/// An answer must begin in time. A stream that has begun may go on.
+pub(super) async fn in_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Problem::new(
+            Code::Timeout,
+            format!("there was no answer within {} s", limit.as_secs()),
+        )
+        .hint("try again; ask for less at once")
+        .into_response(),
+    }
+}
+
+/// Errors that a library wrote as plain text leave as problems like all others.
+pub(super) async fn problems(State(_): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let status = response.status();
+    if !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let plain = match response.headers().get(header::CONTENT_TYPE) {
+        None => true,
+        Some(kind) => kind.as_bytes().starts_with(b"text/plain"),
+    };
+    if !plain {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let said = to_bytes(body, 4096)
+        .await
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
+    let mut answer = as_problem(status, &said).into_response();
+    for name in [header::ALLOW, header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
+        if let Some(value) = parts.headers.get(&name) {
+            answer.headers_mut().insert(name, value.clone());
+        }
+    }
+    answer
+}
+
+fn as_problem(status: StatusCode, said: &str) -> Problem {
+    let (code, detail) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => (
+            Code::TooLarge,
+            "the body is larger than this server takes (`server.limits.body_bytes`)",
+        ),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => (
+            Code::UnsupportedMediaType,
+            "send the body as `content-type: application/json`",
+        ),
+        StatusCode::NOT_FOUND => (Code::NotFound, "there is nothing here"),
+        StatusCode::METHOD_NOT_ALLOWED => (Code::MethodNotAllowed, "this route does not take that method"),
+        StatusCode::REQUEST_TIMEOUT => (Code::Timeout, "the request did not come in time"),
+        StatusCode::UNAUTHORIZED => (Code::Unauthenticated, "nobody is signed in"),
+        StatusCode::FORBIDDEN => (Code::Forbidden, "that is not allowed"),
+        StatusCode::SERVICE_UNAVAILABLE => (Code::Unavailable, "not available at the moment"),
+        _ if status.is_client_error() => (Code::InvalidInput, "the request cannot be understood"),
+        _ => (Code::Internal, "something went wrong"),
+    };
+    let speaks = matches!(code, Code::InvalidInput) && !said.is_empty();
+    Problem::new(code, if speaks { said } else { detail })
+}

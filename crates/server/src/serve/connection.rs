@@ -1,0 +1,178 @@
+//! Connections: taken, bounded, served, let go.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// How many headers a request may have, and how much room they take together.
+const MAX_HEADERS: usize = 100;
+const MAX_HEAD: usize = 64 * 1024;
+/// How many requests one HTTP/2 connection may make at the same time.
+const MAX_STREAMS: u32 = 128;
+
+/// The connection that a request came on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Connection {
+    /// The other end.
+    pub(crate) peer: SocketAddr,
+    /// Our end.
+    pub(crate) local: SocketAddr,
+    /// Whether it is TLS of ours.
+    pub(crate) tls: bool,
+}
+
+/// What takes connections.
+pub(super) struct Taking {
+    pub(super) connections: Arc<Semaphore>,
+    pub(super) first_request: Duration,
+    pub(super) drain: Duration,
+    pub(super) router: Router,
+    pub(super) tls: Option<TlsAcceptor>,
+}
+
+impl Taking {
+    /// Takes connections until told to stop; then waits a while for those that are left.
+    pub(super) async fn run(self, listener: TcpListener, stop: CancellationToken) {
+        let graceful = GracefulShutdown::new();
+        let mut serving = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = serving.join_next(), if !serving.is_empty() => continue,
+                accepted = self.accept(&listener) => accepted,
+            };
+            let (permit, stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // No descriptors left, most likely: serving what is there frees some.
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let (router, tls, watcher) = (self.router.clone(), self.tls.clone(), graceful.watcher());
+            let first_request = self.first_request;
+            serving.spawn(async move {
+                let _permit = permit;
+                serve(stream, peer, tls, router, watcher, first_request).await;
+            });
+        }
+        drop(listener);
+        let finish = async {
+            graceful.shutdown().await;
+            while serving.join_next().await.is_some() {}
+        };
+        if tokio::time::timeout(self.drain, finish).await.is_err() {
+            tracing::warn!("some requests did not finish in time; their connections are closed");
+        }
+    }
+
+    async fn accept(
+        &self,
+        listener: &TcpListener,
+    ) -> std::io::Result<(tokio::sync::OwnedSemaphorePermit, TcpStream, SocketAddr)> {
+        let permit = Arc::clone(&self.connections)
+            .acquire_owned()
+            .await
+            .map_err(std::io::Error::other)?;
+        let (stream, peer) = listener.accept().await?;
+        Ok((permit, stream, peer))
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    watcher: Watcher,
+    first_request: Duration,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "packets may be delayed");
+    }
+    let Ok(local) = stream.local_addr() else {
+        return;
+    };
+    let connection = Connection {
+        peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+        local: SocketAddr::new(local.ip().to_canonical(), local.port()),
+        tls: tls.is_some(),
+    };
+    match tls {
+        None => speak(stream, connection, router, watcher, first_request).await,
+        Some(tls) => match tokio::time::timeout(first_request, tls.accept(stream)).await {
+            Ok(Ok(stream)) => speak(stream, connection, router, watcher, first_request).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        },
+    }
+}
+
+/// Speaks HTTP/1.1 or HTTP/2. Who has not sent the head of a request in time is cut off.
+async fn speak<S>(
+    stream: S,
+    connection: Connection,
+    router: Router,
+    watcher: Watcher,
+    first_request: Duration,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(first_request)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
+        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(20));
+    let begun = Arc::new(Notify::new());
+    let first = Arc::clone(&begun);
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        first.notify_one();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(connection);
+        router.clone().oneshot(request)
+    });
+    let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let serving = watcher.watch(serving.into_owned());
+    tokio::pin!(serving);
+    // Nothing but this bounds how long the first bytes take: which HTTP is spoken is known only with them.
+    let ended = tokio::select! {
+        ended = &mut serving => Some(ended),
+        () = begun.notified() => None,
+        () = tokio::time::sleep(first_request) => {
+            tracing::debug!(peer = %connection.peer, "no request came in time");
+            return;
+        }
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => serving.await,
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+}

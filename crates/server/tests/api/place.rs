@@ -1,0 +1,421 @@
+//! A place to try the API in: one host, a model that follows a script, a person for each role.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use interlock_config::Config;
+use interlock_engine::{
+    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Success,
+};
+use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource, Started};
+use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Resource, Secrets, Source};
+use interlock_mask::Masker;
+use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets as ModelSecrets};
+use interlock_protocol::{
+    ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, SessionId, ToolKind, ToolName,
+    UnitActivity, UserId,
+};
+use interlock_server::{App, Parts, Serving, install_metrics, serve};
+use interlock_store::{ApiToken, Options as StoreOptions, QueueLimits, Store, User};
+use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
+use jiff::Timestamp;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// The one host.
+pub(crate) fn host() -> ResourceId {
+    "host:web".parse().unwrap()
+}
+
+/// A host with one unit, which can be restarted.
+#[derive(Default)]
+pub(crate) struct Machine {
+    restarts: Mutex<Vec<Timestamp>>,
+}
+
+impl Machine {
+    /// How often something was changed on it.
+    pub(crate) fn changes(&self) -> usize {
+        self.restarts.lock().unwrap().len()
+    }
+
+    fn resource() -> ResolvedResource {
+        ResolvedResource::new(host(), "web").in_state("running")
+    }
+
+    fn unit(&self) -> Observation {
+        Observation::Unit {
+            unit: "nginx".to_owned(),
+            activity: UnitActivity::Active,
+            active_since: self.restarts.lock().unwrap().last().copied(),
+        }
+    }
+}
+
+impl Executor for Machine {
+    fn run<'a>(&'a self, started: &'a Started, _: &'a CancellationToken) -> BoxFuture<'a, Done> {
+        Box::pin(async move {
+            match started.plan().kind {
+                ToolKind::Resolve => {
+                    Done::succeeded(json!({"resources": [{"id": host(), "name": "web"}]}), "found 1")
+                        .with_discovered(vec![Self::resource()])
+                }
+                ToolKind::Read => {
+                    let data = json!({"stdout": "nginx is active, load 0.42", "exit_code": 0});
+                    Done::succeeded(data.clone(), "read").with_reading(Reading {
+                        resource: Some(host()),
+                        taken_at: Timestamp::now(),
+                        data,
+                        observations: vec![self.unit()],
+                    })
+                }
+                ToolKind::Write => {
+                    self.restarts.lock().unwrap().push(Timestamp::now());
+                    Done::succeeded(json!({"done": true}), "restarted nginx")
+                }
+            }
+        })
+    }
+}
+
+impl Inventory for Machine {
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
+        Box::pin(async move {
+            let known = name == "web" || name == host().to_string();
+            known.then(Self::resource).into_iter().collect()
+        })
+    }
+
+    fn observe<'a>(&'a self, resource: &'a ResourceId, _: &'a Expectation) -> BoxFuture<'a, Option<Reading>> {
+        Box::pin(async move {
+            Some(Reading {
+                resource: Some(resource.clone()),
+                taken_at: Timestamp::now(),
+                data: json!({"unit": "nginx"}),
+                observations: vec![self.unit()],
+            })
+        })
+    }
+}
+
+/// Makes the host known.
+struct Known;
+
+impl Source for Known {
+    fn connection(&self) -> &str {
+        "here"
+    }
+
+    fn kind(&self) -> &'static str {
+        "host"
+    }
+
+    fn discover(&self) -> InfraFuture<'_, Result<Vec<Resource>, InfraError>> {
+        Box::pin(async {
+            Ok(vec![Resource {
+                id: host(),
+                name: "web".to_owned(),
+                aliases: vec!["www".to_owned()],
+                parent: None,
+                state: Some("running".to_owned()),
+                source: "here".to_owned(),
+                facts: serde_json::Map::new(),
+            }])
+        })
+    }
+}
+
+/// What may differ from one test to the next.
+pub(crate) struct Wish {
+    pub(crate) script: String,
+    pub(crate) level: ControlLevel,
+    pub(crate) four_eyes: FourEyes,
+    pub(crate) gate: GateOptions,
+    pub(crate) max_pending: u32,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            script: RESTART.to_owned(),
+            level: ControlLevel::Controlled,
+            four_eyes: FourEyes::Off,
+            gate: GateOptions::default(),
+            max_pending: 1000,
+        }
+    }
+}
+
+/// Finds the host, looks, wants to restart a unit, looks again, answers.
+const RESTART: &str = r#"
+replies:
+  - calls: [{tool: infra_query, arguments: {action: search, query: web}}]
+  - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "systemctl status nginx"}}]
+  - text: "nginx hangs, so I want to restart it."
+    calls: [{tool: infra_control, arguments: {action: service_restart, target_resource_id: "host:web", unit: nginx}}]
+  - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "systemctl status nginx --no-pager"}}]
+  - text: "nginx is active; see what was done."
+  - text: "nginx is active; see what was done."
+  - text: "nginx is active; see what was done."
+"#;
+
+/// The people, each with their role.
+pub(crate) const PEOPLE: [(&str, Role); 6] = [
+    ("vera", Role::Viewer),
+    ("olga", Role::Operator),
+    ("ada", Role::Approver),
+    ("otto", Role::Approver),
+    ("root", Role::Admin),
+    ("reader", Role::Admin),
+];
+
+/// A server that runs.
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) store: Store,
+    pub(crate) machine: Arc<Machine>,
+    url: String,
+    client: reqwest::Client,
+    _serving: Serving,
+    _root: tempfile::TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) kind: String,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body, if it is what was expected.
+    #[track_caller]
+    pub(crate) fn ok(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        self.json()
+    }
+
+    /// The code of a problem, which has the whole form of one.
+    #[track_caller]
+    pub(crate) fn problem(&self) -> (u16, String) {
+        assert_eq!(self.kind, "application/problem+json", "{self:?}");
+        let body = self.json();
+        assert_eq!(body["status"], self.status, "{self:?}");
+        let told = |name: &str| body[name].as_str().is_some_and(|text| !text.is_empty());
+        assert!(told("type") && told("title") && told("detail"), "{self:?}");
+        (self.status, body["code"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+/// The token of a person.
+pub(crate) fn token(name: &str) -> String {
+    format!("ilk_{}", ContentHash::of(name))
+}
+
+impl Place {
+    pub(crate) async fn new(wish: Wish) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreOptions::file(root.path().join("interlock.db"))).unwrap();
+        let machine = Arc::new(Machine::default());
+        let engine = Engine::new(setup(&store, &machine, wish)).unwrap();
+        for (name, role) in PEOPLE {
+            person(&store, name, role).await;
+        }
+        let mut config = Config::default();
+        config.server.listen = "127.0.0.1:0".parse().unwrap();
+        config.server.limits.requests_per_minute = 1_000_000;
+        config.server.limits.anonymous_per_minute = 1_000_000;
+        let infra = Infra::new(
+            &interlock_infra::Options::default(),
+            &Secrets::environment(),
+            vec![Arc::new(Known)],
+        )
+        .unwrap();
+        let app = App::new(Parts {
+            engine: engine.clone(),
+            infra,
+            config,
+            file: None,
+            metrics: install_metrics(),
+            demo: false,
+        })
+        .await
+        .unwrap();
+        let serving = serve(app).await.unwrap();
+        Self {
+            engine,
+            store,
+            machine,
+            url: format!("http://{}", serving.address),
+            client: reqwest::Client::new(),
+            _serving: serving,
+            _root: root,
+        }
+    }
+
+    /// A request of somebody, or of nobody.
+    pub(crate) fn request(&self, who: Option<&str>, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self.client.request(method, format!("{}{path}", self.url));
+        match who {
+            Some(name) => request.bearer_auth(token(name)),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        let headers = response.headers().clone();
+        let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok());
+        Answer {
+            status: response.status().as_u16(),
+            kind: kind.unwrap_or_default().to_owned(),
+            headers,
+            text: response.text().await.unwrap(),
+        }
+    }
+
+    pub(crate) async fn get(&self, who: &str, path: &str) -> Answer {
+        let path = format!("/api/v1{path}");
+        self.send(self.request(Some(who), "GET", &path)).await
+    }
+
+    pub(crate) async fn post(&self, who: &str, path: &str, body: &Value) -> Answer {
+        let path = format!("/api/v1{path}");
+        self.send(self.request(Some(who), "POST", &path).json(body)).await
+    }
+
+    /// An alert of an operator.
+    pub(crate) async fn alert(&self, data: &str) -> SessionId {
+        let body = json!({"alert_type": "service_down", "data": data});
+        let accepted = self.post("olga", "/alerts", &body).await.ok(202);
+        assert_eq!(accepted["status"], "queued");
+        SessionId::new(accepted["session"].as_str().unwrap()).unwrap()
+    }
+
+    /// Works on a session until it ends or pauses.
+    pub(crate) async fn work(&self, session: &SessionId) -> Outcome {
+        self.engine.work_on(session).await.unwrap()
+    }
+
+    /// A session that waits for a human, and its hold as a person sees it.
+    pub(crate) async fn held(&self, who: &str) -> (SessionId, Value) {
+        let session = self.alert("nginx does not answer").await;
+        self.work(&session).await;
+        let list = self.get(who, "/approvals").await.ok(200);
+        let holds = list["approvals"].as_array().unwrap();
+        assert_eq!(holds.len(), 1, "{list:#}");
+        (session, holds[0].clone())
+    }
+
+    /// The secret of a hold, for somebody.
+    pub(crate) async fn open(&self, who: &str, hold: &Value) -> String {
+        let path = format!("/approvals/{}/open", text(hold, "id"));
+        let answer = self.post(who, &path, &json!({})).await;
+        let cached = answer
+            .headers
+            .get("cache-control")
+            .and_then(|value| value.to_str().ok());
+        assert_eq!(cached, Some("no-store"));
+        text(&answer.ok(200), "token").to_owned()
+    }
+
+    pub(crate) async fn approve(&self, who: &str, hold: &Value, token: &str) -> Answer {
+        let path = format!("/approvals/{}/approve", text(hold, "id"));
+        let body = json!({"token": token, "plan_hash": hold["plan_hash"]});
+        self.post(who, &path, &body).await
+    }
+}
+
+/// A text of a document.
+#[track_caller]
+pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name]
+        .as_str()
+        .unwrap_or_else(|| panic!("no `{name}` in {value:#}"))
+}
+
+async fn person(store: &Store, name: &str, role: Role) {
+    let id = UserId::new(name).unwrap();
+    let user = User {
+        id: id.clone(),
+        role,
+        password: None,
+        identity: None,
+        enabled: true,
+        revision: 1,
+        created_at: Timestamp::now(),
+        seen_at: None,
+    };
+    store.create_user(user).await.unwrap();
+    let scopes: &[&str] = match name {
+        // An admin's token that may only look.
+        "reader" => &["read"],
+        _ => &["read", "operate", "approve", "admin"],
+    };
+    let token = ApiToken {
+        id: format!("tok_{name}"),
+        hash: ContentHash::of(token(name)),
+        name: "test".to_owned(),
+        user: id,
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        created_at: Timestamp::now(),
+        expires_at: None,
+        used_at: None,
+        revoked_at: None,
+    };
+    store.create_token(token).await.unwrap();
+}
+
+fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
+    let options = ModelOptions::new(Provider::Scripted, "script");
+    let script = Script::parse("script", &wish.script).unwrap();
+    let client = Client::scripted_with("script", script, options.clone());
+    let entries = BTreeMap::from([("script".to_owned(), options)]);
+    let models = Models::with_secrets(entries, ModelSecrets::environment()).unwrap();
+    models.insert(client);
+    let mut builder = Toolbox::builder();
+    for name in ["infra_query", "infra_read", "infra_control"] {
+        let executor: Arc<dyn Executor> = machine.clone();
+        builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
+    }
+    let chain = ChainOptions {
+        description: String::new(),
+        alert_types: vec!["service_down".to_owned(), "disk_full".to_owned()],
+        stages: vec![StageOptions {
+            name: "look".to_owned(),
+            agents: vec!["operator".to_owned()],
+            success: Success::Any,
+            synthesis: None,
+        }],
+    };
+    Setup {
+        store: store.clone(),
+        models,
+        toolbox: builder.build(),
+        inventory: machine.clone(),
+        gate: Arc::new(Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate)),
+        masker: Masker::built_in(),
+        prompts: Prompts::built_in().unwrap(),
+        agents: BTreeMap::from([("operator".to_owned(), AgentOptions::default())]),
+        chains: BTreeMap::from([("down".to_owned(), chain)]),
+        defaults: Defaults {
+            model: Some("script".to_owned()),
+            ..Defaults::default()
+        },
+        limits: Limits::default(),
+        queue: QueueLimits {
+            max_pending: wish.max_pending,
+        },
+        level: wish.level,
+        four_eyes: wish.four_eyes,
+        checkpoint: None,
+    }
+}

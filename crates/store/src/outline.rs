@@ -1,0 +1,77 @@
+//! What people look at first: a session without everything that was said in it, and the holds.
+
+use interlock_gate::Hold;
+use interlock_protocol::{Evidence, ExecutionId, ResourceId, Sequence, SessionId};
+use jiff::Timestamp;
+
+use crate::prepare::nanoseconds;
+use crate::sqlite::look;
+use crate::{Error, Execution, Run, Session, Stage, Store, TimelineEntry};
+
+/// A session without its messages, its evidence and its steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// The session.
+    pub session: Session,
+    /// Its runs, in order.
+    pub runs: Vec<Run>,
+    /// Its stages, in order.
+    pub stages: Vec<Stage>,
+    /// Its executions, in order.
+    pub executions: Vec<Execution>,
+    /// The timeline's entry of its last answer.
+    pub answer: Option<TimelineEntry>,
+    /// The place of its last event.
+    pub last_event: Sequence,
+    /// How many of its holds are open.
+    pub open_holds: u32,
+    /// How many writes it began.
+    pub writes: u32,
+    /// How many proposals were refused.
+    pub refusals: u32,
+}
+
+impl Store {
+    /// A session without its messages, its evidence and its steps.
+    pub async fn outline(&self, session: &SessionId) -> Result<Outline, Error> {
+        let session = session.clone();
+        self.look(move |conn| look::outline(conn, &session)).await
+    }
+
+    /// Holds that do not wait any more, of one session or of all, newest first.
+    pub async fn decided_holds(&self, session: Option<&SessionId>, limit: u32) -> Result<Vec<Hold>, Error> {
+        let session = session.cloned();
+        self.look(move |conn| look::decided_holds(conn, session.as_ref(), limit))
+            .await
+    }
+
+    /// What an execution said before a moment, newest first: its thinking and its words.
+    pub async fn said_before(
+        &self,
+        session: &SessionId,
+        execution: &ExecutionId,
+        at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<TimelineEntry>, Error> {
+        let (session, execution, at) = (session.clone(), execution.clone(), nanoseconds(at)?);
+        self.look(move |conn| look::said_before(conn, &session, &execution, at, limit))
+            .await
+    }
+
+    /// A session's evidence about a resource, newest first.
+    pub async fn evidence_about(
+        &self,
+        session: &SessionId,
+        resource: &ResourceId,
+        limit: u32,
+    ) -> Result<Vec<Evidence>, Error> {
+        let (session, resource) = (session.clone(), resource.to_string());
+        self.look(move |conn| look::evidence_about(conn, &session, &resource, limit))
+            .await
+    }
+
+    /// When a worker was last heard of, whichever it was.
+    pub async fn last_heartbeat(&self) -> Result<Option<Timestamp>, Error> {
+        self.look(look::last_heartbeat).await
+    }
+}

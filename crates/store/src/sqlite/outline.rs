@@ -1,0 +1,110 @@
+//! Reading what people look at first.
+
+use interlock_gate::Hold;
+use interlock_protocol::{Evidence, ExecutionId, Sequence, SessionId};
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::apply::key_of;
+use super::read::{body, number, rows, runs, session_by_key, time, to_timeline};
+use crate::{Error, Outline, TimelineEntry};
+
+const TIMELINE: &str = "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline WHERE session = ?1";
+
+pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Error> {
+    let key = key_of(conn, id)?;
+    let count = |sql: &str| -> Result<u32, Error> {
+        number(conn.prepare_cached(sql)?.query_row([key], |row| row.get(0))?)
+    };
+    let last_event: i64 = conn
+        .prepare_cached("SELECT last_event FROM sessions WHERE key = ?")?
+        .query_row([key], |row| row.get(0))?;
+    Ok(Outline {
+        session: session_by_key(conn, key)?,
+        runs: runs(conn, id)?,
+        stages: rows(
+            conn,
+            "SELECT body FROM stages WHERE session = ? ORDER BY place, key",
+            [key],
+            body,
+        )?,
+        executions: rows(
+            conn,
+            "SELECT body FROM executions WHERE session = ? ORDER BY key",
+            [key],
+            body,
+        )?,
+        answer: rows(
+            conn,
+            &format!("{TIMELINE} AND kind = 'final_analysis' ORDER BY key DESC LIMIT 1"),
+            [key],
+            to_timeline,
+        )?
+        .pop(),
+        last_event: Sequence::new(number(last_event)?),
+        open_holds: count("SELECT count(*) FROM holds WHERE session = ? AND status = 'pending'")?,
+        writes: count("SELECT writes FROM sessions WHERE key = ?")?,
+        refusals: count("SELECT refusals FROM sessions WHERE key = ?")?,
+    })
+}
+
+pub(crate) fn decided_holds(
+    conn: &Connection,
+    session: Option<&SessionId>,
+    limit: u32,
+) -> Result<Vec<Hold>, Error> {
+    match session {
+        None => rows(
+            conn,
+            "SELECT body FROM holds WHERE status <> 'pending' ORDER BY key DESC LIMIT ?",
+            [limit],
+            body,
+        ),
+        Some(session) => rows(
+            conn,
+            "SELECT body FROM holds WHERE session = ?1 AND status <> 'pending' ORDER BY key DESC LIMIT ?2",
+            params![key_of(conn, session)?, limit],
+            body,
+        ),
+    }
+}
+
+pub(crate) fn said_before(
+    conn: &Connection,
+    session: &SessionId,
+    execution: &ExecutionId,
+    at: i64,
+    limit: u32,
+) -> Result<Vec<TimelineEntry>, Error> {
+    rows(
+        conn,
+        &format!(
+            "{TIMELINE} AND execution = ?2 AND at <= ?3 AND kind IN ('llm_thinking', 'llm_response') \
+             ORDER BY number DESC LIMIT ?4"
+        ),
+        params![key_of(conn, session)?, execution.as_str(), at, limit],
+        to_timeline,
+    )
+}
+
+pub(crate) fn evidence_about(
+    conn: &Connection,
+    session: &SessionId,
+    resource: &str,
+    limit: u32,
+) -> Result<Vec<Evidence>, Error> {
+    rows(
+        conn,
+        "SELECT body FROM evidence WHERE session = ?1 AND json_extract(body, '$.resource') = ?2 \
+         ORDER BY key DESC LIMIT ?3",
+        params![key_of(conn, session)?, resource, limit],
+        body,
+    )
+}
+
+pub(crate) fn last_heartbeat(conn: &Connection) -> Result<Option<Timestamp>, Error> {
+    let at: Option<i64> = conn
+        .prepare_cached("SELECT max(heartbeat_at) FROM workers")?
+        .query_row([], |row| row.get(0))?;
+    at.map(time).transpose()
+}
