@@ -19,7 +19,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'slate',
-  primaryShade: { light: 8, dark: 2 },
+  primaryShade: { light: 8, dark: 6 },
   autoContrast: true,
   // The contrast of the primary colour is not the same in light and dark; the default takes that of light for both.
   variantColorResolver: (input) => {

@@ -24,7 +24,7 @@ export function Plan({ approval }: { approval: Approval }) {
           {planRows(plan).map((row, index) => (
             <Table.Tr key={index}>
               <Table.Th scope="row">{row.label}</Table.Th>
-              <Table.Td className="mono prewrap">{row.long ? <CodeBlock text={row.value} maxLines={plan.diff ? 3 : 8} label={row.label} /> : row.value}</Table.Td>
+              <Table.Td className={row.exact ? 'mono prewrap' : 'prewrap'}>{row.long ? <CodeBlock text={row.value} maxLines={plan.diff ? 3 : 8} /> : row.value}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
