@@ -3,7 +3,7 @@
 //! A token is drawn when somebody opens a hold. It goes to them alone and is kept as its hash: it is in no log, event,
 //! trace or message. It approves one plan, once, for one person, and a newer one takes its place.
 
-use interlock_gate::{Approval, ApprovalToken, Hold, TokenRecord};
+use interlock_gate::{Approval, ApprovalToken, Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{ContentHash, EventBody, HoldId, UserId};
 use interlock_store::{Error as StoreError, Record};
 use jiff::Timestamp;
@@ -92,7 +92,14 @@ impl Engine {
                 record = known;
             }
         }
-        self.accept(&mut hold, (by, token, &mut record), now)?;
+        if let Err(refused) = self.accept(&mut hold, (by, token, &mut record), now) {
+            // Somebody may have decided it between the two looks: that says more than that the token is used.
+            return match store.hold(&hold.id).await?.status {
+                HoldStatus::Pending => Err(refused),
+                _ if hold.status != HoldStatus::Pending => Err(refused),
+                _ => Err(StoreError::HoldDecided(hold.id).into()),
+            };
+        }
         let session = hold.plan.session.clone();
         let records = vec![
             Record::Token(record),

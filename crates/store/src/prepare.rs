@@ -2,14 +2,14 @@
 
 use interlock_gate::{Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{
-    CallId, ContentHash, Decision, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, Proposal,
-    ResourceId, Sequence, SessionId, StageId, Status, ToolKind, ToolName, Verification, WorkerId,
+    CallId, ContentHash, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, Proposal, ResourceId,
+    Sequence, SessionId, StageId, Status, ToolKind, ToolName, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::Error;
+use crate::derive::{DecisionRow, UsageRow};
 use crate::record::{Batch, Interaction, Record};
 
 /// A batch, ready to be written again and again until it is kept.
@@ -133,75 +133,6 @@ pub(crate) struct EventRow {
     pub(crate) stage: Option<String>,
     pub(crate) execution: Option<String>,
     pub(crate) body: String,
-}
-
-/// An answer of the gate, for lists.
-#[derive(Debug)]
-pub(crate) struct DecisionRow {
-    pub(crate) answer: &'static str,
-    pub(crate) code: Option<&'static str>,
-    pub(crate) call: Option<String>,
-    /// Nothing where the proposal is not in the same batch.
-    pub(crate) tool: Option<String>,
-}
-
-impl DecisionRow {
-    fn is_about(&self, call: &CallId) -> bool {
-        self.call.as_deref() == Some(call.as_str())
-    }
-
-    fn of(body: &EventBody) -> Option<Self> {
-        let EventBody::DecisionMade { call, decision } = body else {
-            return None;
-        };
-        let (answer, code) = match decision {
-            Decision::Allowed { .. } => ("allowed", None),
-            Decision::AnswerAllowed => ("answer_allowed", None),
-            Decision::Held { .. } => ("held", None),
-            Decision::Refused(refusal) => ("refused", Some(refusal.code.as_str())),
-        };
-        Some(Self {
-            answer,
-            code,
-            call: call.as_ref().map(ToString::to_string),
-            tool: None,
-        })
-    }
-}
-
-/// What a call to a model used, for sums.
-#[derive(Debug)]
-pub(crate) struct UsageRow {
-    pub(crate) name: String,
-    pub(crate) failed: bool,
-    pub(crate) input_tokens: i64,
-    pub(crate) output_tokens: i64,
-    pub(crate) micro_dollars: Option<i64>,
-    /// In nanoseconds.
-    pub(crate) took: Option<i64>,
-}
-
-impl UsageRow {
-    /// From the facts as the engine writes them; what they do not say is nothing.
-    fn of(interaction: &Interaction) -> Self {
-        let facts = &interaction.facts;
-        let count = |pointer: &str| facts.pointer(pointer).and_then(Value::as_i64);
-        let took = count("/timing/total/secs")
-            .and_then(|seconds| seconds.checked_mul(1_000_000_000))
-            .and_then(|took| took.checked_add(count("/timing/total/nanos")?));
-        Self {
-            name: facts
-                .get("name")
-                .and_then(Value::as_str)
-                .unwrap_or(&interaction.model)
-                .to_owned(),
-            failed: facts.get("error").is_some_and(|error| !error.is_null()),
-            input_tokens: count("/usage/input_tokens").unwrap_or(0),
-            output_tokens: count("/usage/output_tokens").unwrap_or(0),
-            micro_dollars: count("/cost/micro_dollars"),
-            took,
-        }
-    }
 }
 
 /// The events of a batch, waiting for their places.

@@ -112,7 +112,14 @@ fn idempotency(headers: &HeaderMap, written: Option<String>) -> Result<Option<St
     };
     let header = header
         .to_str()
-        .map_err(|_| wrong("Idempotency-Key", "the header `Idempotency-Key` is not ASCII"))?;
+        .ok()
+        .filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()))
+        .ok_or_else(|| {
+            wrong(
+                "Idempotency-Key",
+                "the header `Idempotency-Key` may have visible ASCII characters and no spaces",
+            )
+        })?;
     match written {
         Some(written) if written != header => Err(wrong(
             "idempotency_key",

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 
 use super::answers::{Anybody, Bodies, Clash, Missing, Signed};
 use super::extract::{At, Sent, text};
-use crate::access::{Access, Caller};
+use crate::access::{Access, Caller, Via};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
@@ -45,8 +45,12 @@ async fn ask(
     if let Some(model) = &chat.model {
         text("model", model, 1, 128)?;
     }
+    let channel = match caller.via {
+        Via::Cookie { .. } => "web",
+        Via::Token { .. } => "api",
+    };
     let submission = Submission {
-        channel: "web".to_owned(),
+        channel: channel.to_owned(),
         owner: Some(caller.user),
         overrides: Overrides {
             model: chat.model,

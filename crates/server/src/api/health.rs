@@ -59,7 +59,8 @@ async fn health_of_api(app: State<App>) -> (StatusCode, Json<Up>) {
     ),
 )]
 async fn ready(State(app): State<App>) -> (StatusCode, Json<Up>) {
-    up(store(&app).await.ok && workers(&app).await.ok)
+    let closing = app.closing().is_cancelled();
+    up(!closing && store(&app).await.ok && workers(&app).await.ok)
 }
 
 fn up(healthy: bool) -> (StatusCode, Json<Up>) {

@@ -206,7 +206,7 @@ impl fmt::Debug for Approve {
 #[serde(deny_unknown_fields)]
 pub struct Deny {
     /// Why. The agent reads it.
-    #[schema(min_length = 1, max_length = 2000)]
+    #[schema(min_length = 1, max_length = 2000, pattern = r"\S")]
     pub reason: String,
 }
 

@@ -41,7 +41,7 @@ pub struct NewAlert {
 #[serde(deny_unknown_fields)]
 pub struct NewChat {
     /// The question; `@name` means a resource.
-    #[schema(min_length = 1, max_length = 100_000)]
+    #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     pub message: String,
     /// The model, by its name in the configuration.
     #[serde(default)]
@@ -54,7 +54,7 @@ pub struct NewChat {
 #[serde(deny_unknown_fields)]
 pub struct NewMessage {
     /// The question.
-    #[schema(min_length = 1, max_length = 100_000)]
+    #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     pub message: String,
 }
 

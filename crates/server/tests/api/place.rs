@@ -57,8 +57,10 @@ impl Executor for Machine {
     fn run<'a>(&'a self, started: &'a Started, _: &'a CancellationToken) -> BoxFuture<'a, Done> {
         Box::pin(async move {
             match started.plan().kind {
-                ToolKind::Resolve => Done::succeeded(json!({"resources": [{"id": host(), "name": "web"}]}), "found 1")
-                    .with_discovered(vec![Self::resource()]),
+                ToolKind::Resolve => {
+                    Done::succeeded(json!({"resources": [{"id": host(), "name": "web"}]}), "found 1")
+                        .with_discovered(vec![Self::resource()])
+                }
                 ToolKind::Read => {
                     let data = json!({"stdout": "nginx is active, load 0.42", "exit_code": 0});
                     Done::succeeded(data.clone(), "read").with_reading(Reading {
@@ -230,7 +232,12 @@ impl Place {
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.server.limits.requests_per_minute = 1_000_000;
         config.server.limits.anonymous_per_minute = 1_000_000;
-        let infra = Infra::new(&interlock_infra::Options::default(), &Secrets::environment(), vec![Arc::new(Known)]).unwrap();
+        let infra = Infra::new(
+            &interlock_infra::Options::default(),
+            &Secrets::environment(),
+            vec![Arc::new(Known)],
+        )
+        .unwrap();
         let app = App::new(Parts {
             engine: engine.clone(),
             infra,
@@ -312,7 +319,10 @@ impl Place {
     pub(crate) async fn open(&self, who: &str, hold: &Value) -> String {
         let path = format!("/approvals/{}/open", text(hold, "id"));
         let answer = self.post(who, &path, &json!({})).await;
-        let cached = answer.headers.get("cache-control").and_then(|value| value.to_str().ok());
+        let cached = answer
+            .headers
+            .get("cache-control")
+            .and_then(|value| value.to_str().ok());
         assert_eq!(cached, Some("no-store"));
         text(&answer.ok(200), "token").to_owned()
     }
@@ -327,7 +337,9 @@ impl Place {
 /// A text of a document.
 #[track_caller]
 pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {value:#}"))
+    value[name]
+        .as_str()
+        .unwrap_or_else(|| panic!("no `{name}` in {value:#}"))
 }
 
 async fn person(store: &Store, name: &str, role: Role) {

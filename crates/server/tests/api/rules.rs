@@ -61,7 +61,11 @@ async fn every_route_refuses_nobody_and_every_lower_role() {
     assert!(guarded.len() > 40, "{guarded:?}");
     for rule in &guarded {
         let path = path(rule);
-        let request = |who| place.request(who, rule.method, &path).json(&serde_json::json!({}));
+        let request = |who| {
+            place
+                .request(who, rule.method, &path)
+                .json(&serde_json::json!({}))
+        };
         let answer = place.send(request(None)).await;
         assert_eq!(answer.problem(), (401, "UNAUTHENTICATED".to_owned()), "{rule:?}");
         let least = rule.access.role().unwrap_or(Role::Admin);
@@ -87,7 +91,11 @@ async fn who_may_look_at_something_is_let_in() {
         rule.method == "GET" && rule.access != Access::Public && !streams
     });
     for rule in looks {
-        let who = if rule.access == Access::Read { "vera" } else { "root" };
+        let who = if rule.access == Access::Read {
+            "vera"
+        } else {
+            "root"
+        };
         let answer = place.send(place.request(Some(who), "GET", &path(&rule))).await;
         assert!(matches!(answer.status, 200 | 404), "{rule:?}: {answer:?}");
     }

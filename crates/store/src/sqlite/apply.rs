@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::fault::{is_taken, text};
 use super::once;
 use crate::Error;
-use crate::prepare::{DecisionRow, EventRow, Prepared, Row, UsageRow, is_terminal};
+use crate::derive::{DecisionRow, UsageRow};
+use crate::prepare::{EventRow, Prepared, Row, is_terminal};
 
 /// Among how many events before an answer its proposal is looked for.
 const LOOK_BACK: i64 = 256;

@@ -8,11 +8,10 @@ import { headline, standing } from '../../lib/words';
 import type { Tone } from '../../theme';
 import { CodeBlock, Mono } from '../../ui/Code';
 import { Icon } from '../../ui/icons';
-import { JsonView } from '../../ui/Json';
 import { Countdown } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
-import { Life } from './Life';
+import { Arguments, Life } from './Life';
 import classes from './session.module.css';
 import { Why } from './Why';
 
@@ -59,10 +58,12 @@ function Line({ anchor, at, tone, head, children, open, onToggle }: LineProps) {
 
 export function CallHead({ life }: { life: CallLife }) {
   const { word } = standing(life);
+  const { receipt } = life;
   return (
     <>
       <strong className={classes.word}>{word}</strong> <Mono>{headline(life) || life.tool}</Mono>
       {life.resource !== undefined && <span className="dim"> on {life.resource}</span>}
+      {receipt?.outcome === 'succeeded' && receipt.exitCode !== 0 && <span className="dim"> — {receipt.summary}</span>}
     </>
   );
 }
@@ -94,8 +95,8 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
       {open && (
         <div className={classes.opened}>
           <Life life={life} onEvidence={onEvidence} />
-          <JsonView value={life.arguments} label="arguments as proposed" />
-          {life.ran !== undefined && <JsonView value={life.ran} label="arguments as they ran" />}
+          <Arguments value={life.arguments} label="Arguments as proposed" />
+          {life.ran !== undefined && <Arguments value={life.ran} label="Arguments as they ran" />}
           {life.evidence.map((id) => (
             <button key={id} type="button" className={classes.link} onClick={() => { onEvidence(id); }}>
               show what it read
