@@ -34,6 +34,7 @@ const NEAR = 32;
 
 export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, target, current }: VirtualListProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
+  const lastTop = useRef(0);
   const [atEnd, setAtEnd] = useState(follow);
   const [seen, setSeen] = useState(0);
   // eslint-disable-next-line react-hooks/incompatible-library -- it is drawn anew on every change; nothing here is kept between
@@ -70,9 +71,12 @@ export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, 
     const element = scroller.current;
     if (!element) return;
     const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    setAtEnd(end);
-    if (end) setSeen(items.length);
-    else if (atEnd) setSeen(items.length);
+    // Only a reader moves up. What grows below moves nothing, and is followed.
+    const up = element.scrollTop < lastTop.current - 1;
+    lastTop.current = element.scrollTop;
+    if (end) setAtEnd(true);
+    else if (up) setAtEnd(false);
+    if (end || (up && atEnd)) setSeen(items.length);
   };
   const fresh = atEnd || seen === 0 ? 0 : items.length - seen;
 
