@@ -3,7 +3,7 @@
 //! A token is drawn when somebody opens a hold. It goes to them alone and is kept as its hash: it is in no log, event,
 //! trace or message. It approves one plan, once, for one person, and a newer one takes its place.
 
-use interlock_gate::{Approval, ApprovalToken, Hold, TokenRecord};
+use interlock_gate::{Approval, ApprovalToken, Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{ContentHash, EventBody, HoldId, UserId};
 use interlock_store::{Error as StoreError, Record};
 use jiff::Timestamp;
@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::engine::Engine;
 use crate::error::{Error, draw_token};
 use crate::work::event;
+use crate::writes::deed;
 
 /// How often opening is tried again when the same person opens the same hold at the same moment.
 const OPEN_TRIES: u32 = 8;
@@ -62,9 +63,12 @@ impl Engine {
         let mut records: Vec<Record> = replaced.map(Record::Token).collect();
         records.push(Record::Token(record.clone()));
         let facts = json!({ "session": hold.plan.session, "plan_hash": hold.plan_hash });
-        inner
-            .audit(by, "hold.opened_for_approval", Some(hold.id.as_str()), facts)
-            .await?;
+        records.push(Record::Deed(deed(
+            by,
+            "hold.opened_for_approval",
+            Some(hold.id.as_str()),
+            facts,
+        )));
         inner.append_unclaimed(&hold.plan.session, records).await?;
         Ok(Opened {
             hold,
@@ -92,11 +96,20 @@ impl Engine {
                 record = known;
             }
         }
-        self.accept(&mut hold, (by, token, &mut record), now)?;
+        if let Err(refused) = self.accept(&mut hold, (by, token, &mut record), now) {
+            // Somebody may have decided it between the two looks: that says more than that the token is used.
+            return match store.hold(&hold.id).await?.status {
+                HoldStatus::Pending => Err(refused),
+                _ if hold.status != HoldStatus::Pending => Err(refused),
+                _ => Err(StoreError::HoldDecided(hold.id).into()),
+            };
+        }
         let session = hold.plan.session.clone();
+        let facts = json!({ "session": session, "plan_hash": hold.plan_hash });
         let records = vec![
             Record::Token(record),
             Record::Hold(hold.clone()),
+            Record::Deed(deed(by, "hold.approved", Some(hold.id.as_str()), facts)),
             event(
                 None,
                 Some(&hold.plan.execution),
@@ -107,10 +120,6 @@ impl Engine {
                 },
             ),
         ];
-        let facts = json!({ "session": session, "plan_hash": hold.plan_hash });
-        inner
-            .audit(by, "hold.approved", Some(hold.id.as_str()), facts)
-            .await?;
         inner.append_unclaimed(&session, records).await?;
         Ok(hold)
     }
@@ -135,6 +144,7 @@ impl Engine {
         let facts = json!({ "session": session, "plan_hash": hold.plan_hash, "reason": reason });
         let records = vec![
             Record::Hold(hold.clone()),
+            Record::Deed(deed(by, "hold.denied", Some(hold.id.as_str()), facts)),
             event(
                 None,
                 Some(&hold.plan.execution),
@@ -145,9 +155,6 @@ impl Engine {
                 },
             ),
         ];
-        inner
-            .audit(by, "hold.denied", Some(hold.id.as_str()), facts)
-            .await?;
         inner.append_unclaimed(&session, records).await?;
         Ok(hold)
     }

@@ -49,13 +49,19 @@ impl App {
     pub async fn new(parts: Parts) -> Result<Self, crate::Error> {
         let hub = Hub::start(&parts.engine).await?;
         let auth = Auth::new(&parts.config, parts.engine.setup().store.clone())?;
+        let closing = CancellationToken::new();
+        tokio::spawn(
+            closing
+                .clone()
+                .run_until_cancelled_owned(parts.metrics.clone().tidy()),
+        );
         Ok(Self {
             inner: Arc::new(Inner {
                 parts,
                 auth,
                 hub,
                 started_at: Timestamp::now(),
-                closing: CancellationToken::new(),
+                closing,
             }),
         })
     }

@@ -3,7 +3,7 @@
 //! What is counted is counted where it happens (the gate's and the engine's in `interlock_engine`); here it is described.
 //! No label value comes from outside unchecked: routes are those of the table, methods those that are known.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -20,6 +20,9 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
 use crate::wire::ProblemForm;
+
+/// How often histograms are tidied.
+const TIDY: Duration = Duration::from_secs(10);
 
 /// Every counter, and what it counts.
 const COUNTERS: &[(&str, &str)] = &[
@@ -173,9 +176,12 @@ impl Recorded {
         self.0.render()
     }
 
-    /// Puts what histograms gathered into their buckets. Called now and then, so that it does not grow unread.
-    pub fn tidy(&self) {
-        self.0.run_upkeep();
+    /// Puts what histograms gathered into their buckets, again and again: where nobody scrapes, it must not grow.
+    pub(crate) async fn tidy(self) {
+        loop {
+            tokio::time::sleep(TIDY).await;
+            self.0.run_upkeep();
+        }
     }
 }
 
@@ -311,9 +317,13 @@ mod tests {
 
     /// The names in a source file that are written as ours.
     fn names(source: &str) -> BTreeSet<String> {
-        let quoted = source.split('"').filter(|word| word.starts_with("interlock_"));
         let plain = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        quoted.filter(plain).map(str::to_owned).collect()
+        let quoted = source.split('"').filter(plain);
+        let ours = quoted.filter(|word| {
+            word.strip_prefix("interlock_")
+                .is_some_and(|rest| !rest.is_empty())
+        });
+        ours.map(str::to_owned).collect()
     }
 
     #[test]

@@ -183,9 +183,9 @@ pub struct ToolUse {
 }
 
 impl Store {
-    /// A page of sessions that are not deleted. Of more than ten thousand that have the text of a search, the newest
-    /// are looked at; of a long input or answer, its first four thousand characters. A text of one or two characters is
-    /// looked for in the first 64 characters of titles.
+    /// A page of sessions that are not deleted. Of more than five thousand that have the text of a search, the newest
+    /// are looked at; of a long input or answer, its first two thousand characters. A text of one or two characters finds
+    /// titles that begin like it.
     pub async fn session_page(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
         let query = query.clone();
         self.look(move |conn| look::session_page(conn, &query)).await

@@ -22,7 +22,7 @@ pub struct User {
     pub role: Role,
     /// The argon2 hash of their password, in PHC form; nothing if they sign in otherwise.
     pub password: Option<String>,
-    /// `issuer` and `subject` of an OpenID Connect provider, if they come from one.
+    /// `issuer` and `subject` of a provider of `OpenID` Connect, if they come from one.
     pub identity: Option<(String, String)>,
     /// Whether they may sign in at present.
     pub enabled: bool,

@@ -2,15 +2,15 @@
 
 use interlock_gate::{Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{
-    CallId, ContentHash, Decision, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, Proposal,
-    ResourceId, Sequence, SessionId, StageId, Status, ToolKind, ToolName, Verification, WorkerId,
+    CallId, ContentHash, Event, EventBody, EventId, ExecutionId, HoldId, PermitId, Proposal, ResourceId,
+    Sequence, SessionId, StageId, Status, ToolKind, ToolName, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::Error;
+use crate::derive::{DecisionRow, UsageRow};
 use crate::record::{Batch, Interaction, Record};
+use crate::{Deed, Error};
 
 /// A batch, ready to be written again and again until it is kept.
 #[derive(Debug)]
@@ -112,6 +112,11 @@ pub(crate) enum Row {
         expires_at: i64,
         used_at: Option<i64>,
     },
+    Deed {
+        deed: Box<Deed>,
+        at: i64,
+        details: String,
+    },
     Step {
         number: i64,
         run: String,
@@ -133,75 +138,6 @@ pub(crate) struct EventRow {
     pub(crate) stage: Option<String>,
     pub(crate) execution: Option<String>,
     pub(crate) body: String,
-}
-
-/// An answer of the gate, for lists.
-#[derive(Debug)]
-pub(crate) struct DecisionRow {
-    pub(crate) answer: &'static str,
-    pub(crate) code: Option<&'static str>,
-    pub(crate) call: Option<String>,
-    /// Nothing where the proposal is not in the same batch.
-    pub(crate) tool: Option<String>,
-}
-
-impl DecisionRow {
-    fn is_about(&self, call: &CallId) -> bool {
-        self.call.as_deref() == Some(call.as_str())
-    }
-
-    fn of(body: &EventBody) -> Option<Self> {
-        let EventBody::DecisionMade { call, decision } = body else {
-            return None;
-        };
-        let (answer, code) = match decision {
-            Decision::Allowed { .. } => ("allowed", None),
-            Decision::AnswerAllowed => ("answer_allowed", None),
-            Decision::Held { .. } => ("held", None),
-            Decision::Refused(refusal) => ("refused", Some(refusal.code.as_str())),
-        };
-        Some(Self {
-            answer,
-            code,
-            call: call.as_ref().map(ToString::to_string),
-            tool: None,
-        })
-    }
-}
-
-/// What a call to a model used, for sums.
-#[derive(Debug)]
-pub(crate) struct UsageRow {
-    pub(crate) name: String,
-    pub(crate) failed: bool,
-    pub(crate) input_tokens: i64,
-    pub(crate) output_tokens: i64,
-    pub(crate) micro_dollars: Option<i64>,
-    /// In nanoseconds.
-    pub(crate) took: Option<i64>,
-}
-
-impl UsageRow {
-    /// From the facts as the engine writes them; what they do not say is nothing.
-    fn of(interaction: &Interaction) -> Self {
-        let facts = &interaction.facts;
-        let count = |pointer: &str| facts.pointer(pointer).and_then(Value::as_i64);
-        let took = count("/timing/total/secs")
-            .and_then(|seconds| seconds.checked_mul(1_000_000_000))
-            .and_then(|took| took.checked_add(count("/timing/total/nanos")?));
-        Self {
-            name: facts
-                .get("name")
-                .and_then(Value::as_str)
-                .unwrap_or(&interaction.model)
-                .to_owned(),
-            failed: facts.get("error").is_some_and(|error| !error.is_null()),
-            input_tokens: count("/usage/input_tokens").unwrap_or(0),
-            output_tokens: count("/usage/output_tokens").unwrap_or(0),
-            micro_dollars: count("/cost/micro_dollars"),
-            took,
-        }
-    }
 }
 
 /// The events of a batch, waiting for their places.
@@ -376,7 +312,7 @@ pub(crate) fn event_row(
 /// What people do to a session needs no claim: deciding a hold, using a token, and saying so.
 fn check_unclaimed(record: &Record) -> Result<(), Error> {
     let what = match record {
-        Record::Event { .. } | Record::Hold(_) | Record::Token(_) => return Ok(()),
+        Record::Event { .. } | Record::Hold(_) | Record::Token(_) | Record::Deed(_) => return Ok(()),
         Record::Run(_) => "a run",
         Record::Stage(_) => "a stage",
         Record::Execution(_) => "an execution",
@@ -397,7 +333,7 @@ fn check_unclaimed(record: &Record) -> Result<(), Error> {
 fn is_durable(record: &Record) -> bool {
     match record {
         Record::Started(call) => call.plan.kind == ToolKind::Write,
-        Record::Finished { .. } | Record::Hold(_) | Record::Token(_) => true,
+        Record::Finished { .. } | Record::Hold(_) | Record::Token(_) | Record::Deed(_) => true,
         Record::Status { status, .. } => is_terminal(*status),
         Record::Event { .. }
         | Record::Run(_)
@@ -510,6 +446,11 @@ fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             expires_at: nanoseconds(token.expires_at)?,
             used_at: token.used_at.map(nanoseconds).transpose()?,
             row: Box::new(token),
+        },
+        Record::Deed(deed) => Row::Deed {
+            at: nanoseconds(deed.at)?,
+            details: json("the facts of a deed", &deed.details)?,
+            deed: Box::new(deed),
         },
         Record::Step(step) => Row::Step {
             number: integer("a step", step.number)?,

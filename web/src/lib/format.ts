@@ -68,10 +68,11 @@ export function shortId(id: string): string {
 
 /** How long ago, in a few words. What is to come says so. */
 export function ago(milliseconds: number): string {
-  const future = milliseconds < -2000;
+  // Clocks differ a little, and ours steps: what is a few seconds ahead is now.
+  if (milliseconds > -8000 && milliseconds < 10_000) return 'just now';
+  const future = milliseconds < 0;
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
   const say = (text: string) => (future ? `in ${text}` : `${text} ago`);
-  if (seconds < 10) return future ? say(`${seconds} s`) : 'just now';
   if (seconds < 60) return say(`${seconds} s`);
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return say(`${minutes} min`);

@@ -42,13 +42,13 @@ describe('a whole session', () => {
       'thinking',
       'refused: infra_control service restart jellyfin',
       'thinking',
-      'done: infra_query search jellyfin',
+      'looked up: infra_query search jellyfin',
       'thinking',
       'refused: infra_control journalctl -u jellyfin -n 30 --no-pager',
       'thinking',
-      'done: infra_read journalctl -n 200 --since "10 min ago" -u jellyfin',
+      'read: infra_read journalctl -n 200 --since "10 min ago" -u jellyfin',
       'thinking',
-      'done: infra_read systemctl is-active jellyfin',
+      'read: infra_read systemctl is-active jellyfin',
       'thinking',
       'refused: infra_read systemctl is-active jellyfin',
       'thinking',
@@ -58,7 +58,7 @@ describe('a whole session', () => {
       'thinking',
       'refused answer: FSM_BLOCKED',
       'thinking',
-      'done: infra_read systemctl status jellyfin --no-pager',
+      'read: infra_read systemctl status jellyfin --no-pager',
       'answer',
     ]);
   });
@@ -126,9 +126,9 @@ describe('how things arrive', () => {
       'thinking',
       'refused: infra_control service restart jellyfin',
       'thinking',
-      'done: infra_query search jellyfin',
+      'looked up: infra_query search jellyfin',
       'refused: infra_control journalctl -u jellyfin -n 30 --no-pager',
-      'done: infra_read journalctl -u jellyfin -f',
+      'read: infra_read journalctl -u jellyfin -f',
     ]);
     expect(rows(state).at(-1)?.type).toBe('answer');
   });
@@ -136,7 +136,7 @@ describe('how things arrive', () => {
   it('works from the timeline alone', () => {
     const words = rows(after({ type: 'timeline', timeline })).map(short);
     expect(words).toContain('refused: infra_control service restart jellyfin');
-    expect(words).toContain('done: infra_read systemctl status jellyfin --no-pager');
+    expect(words).toContain('read: infra_read systemctl status jellyfin --no-pager');
     expect(words.at(-1)).toBe('answer');
   });
 

@@ -19,6 +19,8 @@ const OUTCOME: Record<string, string> = {
   interrupted_unknown: 'interrupted, outcome unknown',
 };
 
+const DONE: Record<string, string> = { read: 'read', resolve: 'looked up' };
+
 /** Where a call stands now. Only what was verified is green. */
 export function standing(life: CallLife): Standing {
   const kind: Tone = life.kind === 'write' ? 'write' : 'read';
@@ -38,7 +40,7 @@ export function standing(life: CallLife): Standing {
   if (receipt) {
     if (receipt.outcome !== 'succeeded') return { tone: 'failed', word: OUTCOME[receipt.outcome] ?? receipt.outcome, open: false };
     if (verification) return { tone: kind, word: 'done, not verified yet', open: true };
-    return { tone: kind, word: 'done', open: false };
+    return { tone: kind, word: DONE[life.kind ?? ''] ?? 'done', open: false };
   }
   if (life.startedAt !== undefined) return { tone: kind, word: 'running', open: true };
   const hold = life.holds.at(-1);

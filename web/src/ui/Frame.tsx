@@ -2,7 +2,7 @@
 
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Navigate, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { Outlet, useNavigate, useRouter, useRouterState } from '@tanstack/react-router';
 import { useEffect, useEffectEvent, useRef } from 'react';
 
 import { useChannel, useConnection, useMe, useMeQuery } from '../api/hooks';
@@ -99,7 +99,13 @@ function Shell() {
 /** Lets in who is signed in; sends everybody else to sign in, and back to where they wanted to go. */
 export function Frame() {
   const me = useMeQuery();
-  const here = useRouterState({ select: (state) => state.location.href });
+  const router = useRouter();
+  const gone = me.error?.status === 401;
+  useEffect(() => {
+    if (!gone) return;
+    const here = router.state.location.href;
+    void router.navigate({ to: '/sign-in', search: here === '/' ? {} : { to: here }, replace: true });
+  }, [gone, router]);
   const refetch = useEffectEvent(() => me.refetch());
   const user = me.data?.user.id;
   useEffect(() => {
@@ -115,7 +121,7 @@ export function Frame() {
       live.stop();
     };
   }, [user]);
-  if (me.error?.status === 401) return <Navigate to="/sign-in" search={here === '/' ? {} : { to: here }} replace />;
+  if (gone) return <main className="alone"><Loading what="the sign-in page" lines={1} /></main>;
   if (me.data) return <Shell />;
   if (me.isError) return <main className="alone"><Failed error={me.error} retry={() => void me.refetch()} /></main>;
   return <main className="alone"><Loading what="Interlock" /></main>;

@@ -43,6 +43,7 @@ pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
         .layer(from_fn_with_state(site.clone(), front::problems))
         .layer(CompressionLayer::new().compress_when(secrets::may_compress as secrets::MayCompress))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(crate::metrics::count_requests))
         .layer(from_fn_with_state(site.clone(), front::front))
 }
 

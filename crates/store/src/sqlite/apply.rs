@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::fault::{is_taken, text};
 use super::once;
 use crate::Error;
-use crate::prepare::{DecisionRow, EventRow, Prepared, Row, UsageRow, is_terminal};
+use crate::derive::{DecisionRow, UsageRow};
+use crate::prepare::{EventRow, Prepared, Row, is_terminal};
 
 /// Among how many events before an answer its proposal is looked for.
 const LOOK_BACK: i64 = 256;
@@ -297,6 +298,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             expires_at,
             used_at,
         } => once::token(conn, key, row, *expires_at, *used_at),
+        Row::Deed { deed, at, details } => super::audit::audit(conn, deed, *at, details).map(drop),
         // Handled where the session's numbers are known.
         Row::Event(_) | Row::Hold { .. } | Row::Status { .. } => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Pages over all sessions. Each order has an index that also has what filters ask for, so that even a page that few
 //! sessions are on is found without reading a session that is not.
 
-use interlock_protocol::{Decision, EventBody, ResourceId, Sequence, SessionId};
+use interlock_protocol::{Decision, EventBody, ResourceId, Sequence, SessionId, Status};
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// How many sessions that have a text are looked at, the newest first.
-const MOST_HITS: i64 = 10_000;
-/// Shorter texts than this are looked for in titles alone.
+const MOST_HITS: i64 = 5_000;
+/// Titles that begin like a shorter text are found, and nothing else.
 const SEARCHABLE: usize = 3;
 
 /// As `read::SESSION`, with the beginning of what may be long, and what is counted.
@@ -160,14 +160,13 @@ fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i
     let (hits, wanted) = if long {
         // One quoted text: nothing in it is grammar.
         let quoted = format!("\"{}\"", search.replace('\0', "").replace('"', "\"\""));
-        let sql =
-            "SELECT rowid AS hit FROM session_words WHERE session_words MATCH ? ORDER BY rowid DESC LIMIT ?";
+        let sql = "SELECT rowid AS hit FROM session_words WHERE session_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
         (sql.to_owned(), quoted)
     } else {
+        let begins = "title_key >= lower(?1) AND title_key < lower(?1) || char(1114111)";
         let sql = format!(
-            "SELECT key AS hit FROM (SELECT key, title_key FROM sessions INDEXED BY sessions_by_title WHERE {AT_REST} \
-             UNION ALL SELECT key, title_key FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}) \
-             WHERE instr(title_key, lower(?)) LIMIT ?"
+            "SELECT * FROM (SELECT key AS hit FROM sessions INDEXED BY sessions_by_title WHERE {AT_REST} AND {begins} \
+             UNION ALL SELECT key FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND} AND {begins}) LIMIT ?2"
         );
         (sql, search.to_owned())
     };
@@ -189,13 +188,17 @@ fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i
 
 pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
     let sql = format!(
-        "SELECT status, sum(some) FROM (SELECT status, count(*) AS some FROM sessions INDEXED BY sessions_by_status \
-         WHERE {AT_REST} GROUP BY status UNION ALL SELECT status, 1 FROM sessions INDEXED BY sessions_in_hand \
-         WHERE {IN_HAND}) GROUP BY status ORDER BY status"
+        "SELECT (SELECT count(*) FROM sessions INDEXED BY sessions_by_status WHERE {AT_REST} AND status = ?1) \
+         + (SELECT count(*) FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND} AND status = ?1)"
     );
-    let by_status = rows(conn, &sql, [], |row| {
-        Ok((text(&row.get::<_, String>(0)?)?, number(row.get(1)?)?))
-    })?;
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut by_status = Vec::new();
+    for &status in Status::ALL {
+        let some: i64 = statement.query_row([status.as_str()], |row| row.get(0))?;
+        if some > 0 {
+            by_status.push((status, number(some)?));
+        }
+    }
     let open: i64 = conn
         .prepare_cached("SELECT count(*) FROM holds INDEXED BY holds_pending WHERE status = 'pending'")?
         .query_row([], |row| row.get(0))?;
@@ -206,30 +209,25 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
 }
 
 pub(crate) fn filter_options(conn: &Connection) -> Result<FilterOptions, Error> {
+    Ok(FilterOptions {
+        alert_types: values(conn, "alert_type", "sessions_alert_types")?,
+        chains: values(conn, "chain", "sessions_chains")?,
+        owners: values(conn, "owner", "sessions_owners")?
+            .iter()
+            .map(|owner| text(owner))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+/// The values of a column, each found by one step from the one before it.
+fn values(conn: &Connection, column: &str, index: &str) -> Result<Vec<String>, Error> {
+    let from = format!("FROM sessions INDEXED BY {index} WHERE deleted_at IS NULL AND {column}");
     let sql = format!(
-        "SELECT alert_type, chain, owner FROM sessions INDEXED BY sessions_by_created WHERE {AT_REST} \
-         UNION SELECT alert_type, chain, owner FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}"
+        "WITH RECURSIVE known (value) AS (SELECT min({column}) {from} >= '' UNION ALL \
+         SELECT (SELECT min({column}) {from} > value) FROM known WHERE value IS NOT NULL) \
+         SELECT value FROM known WHERE value IS NOT NULL"
     );
-    let mut options = FilterOptions::default();
-    let combinations = rows(conn, &sql, [], |row| {
-        Ok((
-            row.get::<_, Option<String>>(0)?,
-            row.get::<_, String>(1)?,
-            row.get::<_, Option<String>>(2)?,
-        ))
-    })?;
-    for (alert_type, chain, owner) in combinations {
-        options.alert_types.extend(alert_type);
-        options.chains.push(chain);
-        options.owners.extend(owner.as_deref().map(text).transpose()?);
-    }
-    for list in [&mut options.alert_types, &mut options.chains] {
-        list.sort_unstable();
-        list.dedup();
-    }
-    options.owners.sort_unstable();
-    options.owners.dedup();
-    Ok(options)
+    rows(conn, &sql, [], |row| Ok(row.get(0)?))
 }
 
 pub(crate) fn open_with_fingerprint(

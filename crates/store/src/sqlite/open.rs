@@ -21,6 +21,8 @@ const CHECKPOINT_PAGES: u32 = 4_000;
 const STATEMENTS: usize = 128;
 /// How much of the file the writer has at hand; negative, because `SQLite` counts in pages otherwise.
 const CACHE_KIB: i32 = -16_384;
+/// How much of the file each reader has at hand: about the index of one order of a long list.
+const READER_CACHE_KIB: i32 = -8_192;
 
 /// The connection that writes.
 pub(super) fn writer(path: &Path, busy: Duration) -> Result<Connection, Error> {
@@ -71,6 +73,8 @@ pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Error> {
         Ok(_) => conn,
     };
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(conn)
 }
 

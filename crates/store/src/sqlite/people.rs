@@ -66,6 +66,7 @@ pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
         Some((issuer, subject)) => (Some(issuer), Some(subject)),
         None => (None, None),
     };
+    let taken = self::user(conn, &user.id)?.is_some();
     conn.prepare_cached(
         "INSERT INTO users (id, role, password, issuer, subject, enabled, revision, created_at, seen_at) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -83,7 +84,7 @@ pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
     ])
     .map(drop)
     .map_err(|error| match (is_taken(&error), subject) {
-        (true, Some(subject)) if error.to_string().contains("users.issuer") => Error::Exists {
+        (true, Some(subject)) if !taken => Error::Exists {
             what: "user with the provider's subject",
             name: subject.clone(),
         },

@@ -1,10 +1,14 @@
 //! What the store promises, as cases and laws.
 #![allow(clippy::unwrap_used, reason = "a test fails where it likes")]
 
+mod audit;
 mod faults;
+mod feed;
 mod laws;
+mod lists;
 mod notes;
 mod once;
+mod people;
 mod process;
 mod queue;
 mod record;

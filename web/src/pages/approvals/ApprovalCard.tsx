@@ -4,10 +4,13 @@ import { Anchor, Button, Group, Paper, Stack, Text, Textarea, Title } from '@man
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 
+import type { Schemas } from '../../api/client';
 import { useApi, useChannel, useMay } from '../../api/hooks';
-import { useNow } from '../../lib/clock';
+import { serverNow, useNow } from '../../lib/clock';
 import { duration } from '../../lib/format';
 import { Mono } from '../../ui/Code';
+import { ChangeTable } from '../../ui/Json';
+import { useOverview } from '../../ui/frame/overview';
 import { useShortcut } from '../../ui/shortcuts';
 import { ErrorCode, Failed, Loading } from '../../ui/States';
 import { Ago, Countdown } from '../../ui/Time';
@@ -15,7 +18,7 @@ import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { EditForm } from './EditForm';
 import { Plan, Reasons } from './Plan';
 import { type Decision, useDecision } from './useDecision';
-import { type Approval, ending, planTitle, progress, type Step, type Trouble, unfinished } from './words';
+import { type Approval, ending, type Known, planTitle, progress, refusalOf, riskWords, type Step, type Trouble, unfinished, whatChanged } from './words';
 
 function Line({ step }: { step: Step }) {
   return (
@@ -81,7 +84,8 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   const may = useMay('approve');
   const yes = useRef<HTMLButtonElement>(null);
   const late = useNow() > Date.parse(approval.expires_at);
-  const can = approval.may_approve && !late;
+  const stopped = useOverview().data?.writes.stopped ?? false;
+  const can = approval.may_approve && !late && !stopped;
   const on = keys && mode === 'look' && may && !late;
   useShortcut('a', 'Approve: focuses the button, Enter then approves', () => {
     yes.current?.focus();
@@ -95,10 +99,14 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   const words = decision.busy === 'approving' ? 'Sending your approval…' : undefined;
   return (
     <Stack gap="sm">
-      {!approval.may_approve && (
+      {(!approval.may_approve || stopped) && (
         <Group gap="sm" wrap="nowrap">
-          <ToneIcon tone="waiting" />
-          <Text size="sm">{approval.may_not_because ?? 'You may not approve this one.'}</Text>
+          <ToneIcon tone={approval.may_approve ? 'refused' : 'waiting'} />
+          <Text size="sm">
+            {approval.may_approve
+              ? 'All writes are stopped: approved now, it would be refused. Deny it, or wait until an admin resumes them.'
+              : approval.may_not_because ?? 'You may not approve this one.'}
+          </Text>
         </Group>
       )}
       <Group gap="sm">
@@ -116,13 +124,14 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   );
 }
 
-function After({ approval }: { approval: Approval }) {
-  const steps = progress(approval);
+function After({ approval, known }: { approval: Approval; known: Known }) {
+  const steps = progress(approval, known);
   const end = ending(approval);
   const { action } = approval;
   return (
     <Stack gap="sm" aria-live="polite">
       {steps.length > 0 && <Stack gap={4} component="ol" className="plain-list">{steps.map((step, index) => <Line key={index} step={step} />)}</Stack>}
+      {known.refused && !action && <Changed refused={known.refused} />}
       {action?.receipt && (
         <Paper withBorder p="sm" className="receipt">
           <Text size="sm" fw={600}>Receipt <Mono>{action.receipt}</Mono></Text>
@@ -138,11 +147,26 @@ function After({ approval }: { approval: Approval }) {
   );
 }
 
-function badge(approval: Approval) {
+/** What differs now from when the plan was made: from the record of the refusal. */
+function Changed({ refused }: { refused: Schemas['DecisionForm'] }) {
+  const query = useApi<Schemas['EventPage']>(['refusal', refused.session, refused.sequence], `/sessions/${refused.session}/events`, { after: refused.sequence - 1, limit: 1 }, { staleTime: Infinity });
+  const changes = whatChanged(query.data?.events[0]?.data);
+  if (changes.length === 0) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={600}>What differs from when the plan was made</Text>
+      <ChangeTable changes={changes} />
+      <Text size="sm" c="dimmed">The agent was told and can plan again for how things stand now.</Text>
+    </Stack>
+  );
+}
+
+function badge(approval: Approval, known: Known) {
   if (approval.status === 'pending') return <ToneBadge tone="waiting">waiting for you</ToneBadge>;
-  const last = progress(approval).at(-1) ?? ending(approval);
+  const last = progress(approval, known).at(-1) ?? ending(approval);
   if (approval.action?.verification === 'verified') return <ToneBadge tone="verified">verified</ToneBadge>;
   if (last?.busy) return <ToneBadge tone="write">under way</ToneBadge>;
+  if (known.refused && !approval.action) return <ToneBadge tone="refused">refused</ToneBadge>;
   return <ToneBadge tone={last?.tone ?? 'plain'} icon={last?.tone === 'plain' ? 'check' : undefined}>{approval.status}</ToneBadge>;
 }
 
@@ -150,14 +174,20 @@ function badge(approval: Approval) {
 export function ApprovalCard({ id, compact = false, keys = !compact }: { id: string; compact?: boolean; keys?: boolean }) {
   const query = useApi<Approval>(['approval', id], `/approvals/${id}`, undefined, {
     // Events drive it; asking now and then is for a line that is down.
-    refetchInterval: ({ state }) => (state.data && unfinished(state.data) ? (state.data.status === 'pending' ? 15_000 : 3_000) : false),
+    refetchInterval: ({ state }) => (state.data && unfinished(state.data, { now: serverNow() }) ? (state.data.status === 'pending' ? 15_000 : 3_000) : false),
   });
   const approval = query.data;
+  const runs = approval?.status === 'approved' && !approval.action;
+  const decisions = useApi<Schemas['DecisionPage']>(['decisions', id], '/decisions', { session: approval?.session, answer: 'refused', limit: 20 }, {
+    enabled: runs, refetchInterval: runs ? 3_000 : false,
+  });
+  const now = useNow(10_000);
+  const known: Known = { now, refused: approval && runs ? refusalOf(approval, decisions.data?.decisions ?? []) : undefined };
   const decision = useDecision(approval);
   const [mode, setMode] = useState<'look' | 'deny' | 'edit'>('look');
-  const [open, setOpen] = useState(!compact);
+  const [chosen, setOpen] = useState<boolean>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useChannel(approval && unfinished(approval) ? `session:${approval.session}` : undefined, (event) => {
+  useChannel(approval && unfinished(approval, known) ? `session:${approval.session}` : undefined, (event) => {
     if (event.position === undefined) return;
     clearTimeout(timer.current);
     timer.current = setTimeout(() => void query.refetch(), 100);
@@ -169,29 +199,31 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
   if (query.isPending) return <Paper withBorder p="md"><Loading what="the approval" /></Paper>;
   if (!approval) return <Failed error={query.error} retry={() => void query.refetch()} />;
   const pending = approval.status === 'pending';
+  const open = chosen ?? (!compact && approval.status !== 'edited');
   const title = planTitle(approval.plan);
   return (
     <Stack gap="sm">
       <Paper withBorder p="md" component="article" className="approval" data-tone={pending ? 'waiting' : 'plain'} aria-label={title} id={`approval-${id}`}>
         <Stack gap="md">
           <Group justify="space-between" wrap="nowrap" align="flex-start">
-            <Group gap="sm">
-              {badge(approval)}
+            <Group gap="sm" className="grow">
+              {badge(approval, known)}
               <Title order={2} size="h5">
-                <Anchor inherit c="inherit" renderRoot={(props) => <Link {...props} to="/approvals/$id" params={{ id }} />}>{title}</Anchor>
+                <Anchor inherit c="inherit" underline="hover" renderRoot={(props) => <Link {...props} to="/approvals/$id" params={{ id }} />}>{title}</Anchor>
               </Title>
             </Group>
             {pending ? <Countdown until={approval.expires_at} /> : <Text size="sm" c="dimmed"><Ago at={approval.decided_at ?? approval.opened_at} /></Text>}
           </Group>
-          {!pending && <After approval={approval} />}
+          {!pending && decision.failed && <Told told={decision.failed} />}
+          {!pending && <After approval={approval} known={known} />}
           {(pending || open) && <Plan approval={approval} />}
           {open ? <Reasons approval={approval} /> : pending && (
             <Text size="sm">
-              {approval.blast_radius}
-              {approval.why && <span className="dim"> · “{approval.why}”</span>}
+              {approval.blast_radius} <span className="dim">·</span> {riskWords(approval.plan.risk)}
+              {approval.why && <span className="dim block">“{approval.why}” — the agent</span>}
             </Text>
           )}
-          {decision.failed && <Told told={decision.failed} />}
+          {pending && decision.failed && <Told told={decision.failed} />}
           {pending && mode === 'deny' && <DenyForm decision={decision} onDone={() => { setMode('look'); }} />}
           {pending && mode === 'edit' && (
             <EditForm

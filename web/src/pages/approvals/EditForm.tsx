@@ -1,5 +1,5 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 
 import { ChangeTable } from '../../ui/Json';
 import { type Arguments, changesOf, type Draft, draftOf, type Field, fieldsOf, readDraft, readRaw } from './edit';
@@ -39,6 +39,10 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
   const [draft, setDraft] = useState<Draft>(() => draftOf(fields, before));
   const [raw, setRaw] = useState(() => JSON.stringify(before, null, 2));
   const [checking, setChecking] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector<HTMLElement>('textarea, input:not([type=radio]), select, button.mantine-Button-root')?.focus();
+  }, [checking]);
 
   const rawRead = readRaw(raw);
   const formRead = readDraft(fields, draft, before);
@@ -59,14 +63,14 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
 
   if (checking && args) {
     return (
-      <Stack gap="sm" component="section" aria-label="What you change">
+      <Stack gap="sm" ref={box} role="group" aria-label="What you change">
         <Text fw={600} size="sm">What you change</Text>
         <ChangeTable changes={changes} />
         <Text size="sm" c="dimmed">
           The changed plan passes the whole gate again. If it may be, it waits in a new card, ready to approve; this one ends.
         </Text>
         <Group gap="sm">
-          <Button onClick={() => { onSend(args); }} loading={busy} data-autofocus>Use the changed plan</Button>
+          <Button onClick={() => { onSend(args); }} loading={busy}>Use the changed plan</Button>
           <Button variant="default" onClick={() => { setChecking(false); }} disabled={busy}>Change more</Button>
           <Button variant="subtle" color="gray" onClick={onCancel} disabled={busy}>Leave it as it was</Button>
         </Group>
@@ -76,7 +80,7 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
   }
 
   return (
-    <Stack gap="sm" component="section" aria-label="Edit the arguments">
+    <Stack gap="sm" ref={box} role="group" aria-label="Edit the arguments">
       <Group justify="space-between">
         <Text fw={600} size="sm">Edit the arguments</Text>
         <SegmentedControl

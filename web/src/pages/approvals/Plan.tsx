@@ -1,12 +1,12 @@
 import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
-import { duration, plural } from '../../lib/format';
-import { CodeBlock, Mono } from '../../ui/Code';
+import { plural } from '../../lib/format';
+import { CodeBlock } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';
 import { Ago } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
-import { type Approval, riskWords } from './words';
+import { type Approval, planRows, riskWords } from './words';
 
 /** The exact plan: what happens, step by step; the command; how a file differs. */
 export function Plan({ approval }: { approval: Approval }) {
@@ -21,35 +21,14 @@ export function Plan({ approval }: { approval: Approval }) {
       )}
       <Table className="plan" verticalSpacing={4} withTableBorder aria-label="The exact plan">
         <Table.Tbody>
-          {plan.steps.map((step, index) => (
+          {planRows(plan).map((row, index) => (
             <Table.Tr key={index}>
-              <Table.Th scope="row">{step.label}</Table.Th>
-              <Table.Td className="mono prewrap">{step.value}</Table.Td>
+              <Table.Th scope="row">{row.label}</Table.Th>
+              <Table.Td className={row.exact ? 'mono prewrap' : 'prewrap'}>{row.long ? <CodeBlock text={row.value} maxLines={plan.diff ? 3 : 8} /> : row.value}</Table.Td>
             </Table.Tr>
           ))}
-          {plan.resource && (
-            <Table.Tr>
-              <Table.Th scope="row">On</Table.Th>
-              <Table.Td>
-                {plan.resource_name && <>{plan.resource_name} </>}
-                <Mono>{plan.resource}</Mono>
-                {plan.resource_state && <span className="dim">, was {plan.resource_state}</span>}
-              </Table.Td>
-            </Table.Tr>
-          )}
-          {plan.expectation && (
-            <Table.Tr>
-              <Table.Th scope="row">Afterwards</Table.Th>
-              <Table.Td>{plan.expectation}</Table.Td>
-            </Table.Tr>
-          )}
-          <Table.Tr>
-            <Table.Th scope="row">May take</Table.Th>
-            <Table.Td>{duration(plan.timeout_seconds)}</Table.Td>
-          </Table.Tr>
         </Table.Tbody>
       </Table>
-      {plan.command && <CodeBlock text={plan.command} label="command" />}
       {plan.diff && <UnifiedDiff text={plan.diff} />}
     </Stack>
   );

@@ -5,11 +5,48 @@ import type { Tone } from '../../theme';
 
 export type Approval = Schemas['Approval'];
 
-/** What the plan does, as a heading: `Restart on homepage-docker`. */
+/** What the plan does, as a heading: `Restart jellyfin.service on homepage-docker`. */
 export function planTitle(plan: Approval['plan']): string {
-  const what = plan.action ? `${plan.tool} ${plan.action}` : plan.tool;
   const where = plan.resource_name ?? plan.resource;
-  return where ? `${what} on ${where}` : what;
+  const what = heading(plan);
+  return where && !what.endsWith(where) ? `${what} on ${where}` : what;
+}
+
+/** Arguments that say what an action is done to, where it is a part of the resource. */
+const OBJECTS = ['unit', 'service', 'container', 'path', 'file_path', 'name'] as const;
+
+function heading(plan: Approval['plan']): string {
+  const { command, action, tool } = plan;
+  if (command && command.length <= 80 && !command.includes('\n')) return `Run ${command}`;
+  if (!action) return tool;
+  const words = action.replaceAll('_', ' ');
+  const args: Record<string, unknown> = plan.arguments;
+  const object = OBJECTS.map((name) => args[name]).find((value): value is string => typeof value === 'string' && value !== '' && value.length <= 80);
+  const said = `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+  return object === undefined || object === plan.resource ? said : `${said} ${object}`;
+}
+
+export interface Row {
+  label: string;
+  value: string;
+  /** To be read letter by letter. */
+  exact: boolean;
+  /** Too long for a table: shown folded. */
+  long: boolean;
+}
+
+const LABELS: Record<string, string> = { tool: 'With', resource: 'On', command: 'Runs', afterwards: 'Afterwards', 'at most': 'May take' };
+
+/** The rows of the plan, complete, with words for people. Risk has its own place below. */
+export function planRows(plan: Approval['plan']): Row[] {
+  return plan.steps
+    .filter((step) => step.label !== 'risk')
+    .map((step) => ({
+      label: LABELS[step.label] ?? step.label.replace(/^argument /i, ''),
+      value: step.value,
+      exact: step.label !== 'afterwards' && step.label !== 'at most',
+      long: step.value.length > 400 || step.value.split('\n').length > 6,
+    }));
 }
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {
@@ -44,12 +81,51 @@ const VERIFICATIONS: Record<Schemas['Verification'], Step> = {
   inconclusive: { tone: 'failed', words: 'It could not be told from the reading whether it worked: not verified.' },
 };
 
+/** What is known beside the approval itself. */
+export interface Known {
+  /** The gate's last word, where it refused the approved plan when it was to run. */
+  refused?: Schemas['DecisionForm'] | undefined;
+  /** The time, by the server's clock. */
+  now?: number;
+}
+
+/** After this long without a sign of life the card stops saying that it is about to run. */
+const QUIET = 120_000;
+
+/** The refusal that met this approval when it was to run, if one did. */
+export function refusalOf(approval: Approval, decisions: readonly Schemas['DecisionForm'][]): Schemas['DecisionForm'] | undefined {
+  const since = Date.parse(approval.decided_at ?? '');
+  return decisions.find((each) => each.answer === 'refused' && each.call === approval.call && Date.parse(each.at) >= since);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** What differs from when the plan was made, out of a refusal's facts, wherever they stand in it. */
+export function whatChanged(facts: unknown, depth = 0): { field: string; before: unknown; after: unknown }[] {
+  if (!isRecord(facts) || depth > 4) return [];
+  if (Array.isArray(facts.changes)) {
+    return facts.changes.filter(isRecord).map((each) => ({ field: typeof each.field === 'string' ? each.field : '?', before: each.was, after: each.now }));
+  }
+  return Object.values(facts).flatMap((each) => whatChanged(each, depth + 1));
+}
+
 /** What happened after the yes, as far as it is known: approved → ran → verified. */
-export function progress(approval: Approval): Step[] {
+export function progress(approval: Approval, known: Known = {}): Step[] {
   if (approval.status !== 'approved') return [];
   const steps: Step[] = [{ tone: 'plain', words: `Approved${approval.decided_by ? ` by ${approval.decided_by}` : ''}.` }];
   const { action } = approval;
   if (!action) {
+    if (known.refused) {
+      const { message, code } = known.refused;
+      steps.push({ tone: 'refused', words: `Refused when it was to run, so nothing was done: ${message ?? 'things stand differently now.'}${code ? ` (${code})` : ''}` });
+      return steps;
+    }
+    if (known.now !== undefined && known.now - Date.parse(approval.decided_at ?? '') > QUIET) {
+      steps.push({ tone: 'plain', words: 'There is no receipt: nothing is known to have been done. The session says more.' });
+      return steps;
+    }
     steps.push({ tone: 'write', words: 'Checked again against how things stand now, then it runs…', busy: true });
     return steps;
   }
@@ -64,8 +140,8 @@ export function progress(approval: Approval): Step[] {
 }
 
 /** Whether something about it is still to come. */
-export function unfinished(approval: Approval): boolean {
-  return approval.status === 'pending' || progress(approval).some((step) => step.busy === true);
+export function unfinished(approval: Approval, known: Known = {}): boolean {
+  return approval.status === 'pending' || progress(approval, known).some((step) => step.busy === true);
 }
 
 /** How it ended, for what was not approved; nothing while it waits. */

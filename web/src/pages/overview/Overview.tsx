@@ -1,6 +1,6 @@
 // In two seconds: does something wait for me, is anything wrong, what is it doing.
 
-import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
@@ -9,6 +9,7 @@ import { useApi } from '../../api/hooks';
 import { plural } from '../../lib/format';
 import { useOverview } from '../../ui/frame/overview';
 import { LEVELS, modeSays } from '../../ui/frame/words';
+import { Icon } from '../../ui/icons';
 import { Page } from '../../ui/Page';
 import { isOpen, StatusBadge, statusWords } from '../../ui/Status';
 import { Empty, Failed, Loading } from '../../ui/States';
@@ -49,7 +50,7 @@ function Running({ session }: { session: Summary }) {
   return (
     <Paper withBorder p="sm" component="article">
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        <Anchor fw={600} size="sm" c="inherit" className="truncate" renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: session.id }} />}>{session.title}</Anchor>
+        <Anchor fw={600} size="sm" c="inherit" underline="hover" className="truncate" renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: session.id }} />}>{session.title}</Anchor>
         <Group gap="sm" wrap="nowrap">
           <Text size="sm" c="dimmed"><Elapsed from={session.started_at ?? session.created_at} /></Text>
           <StatusBadge status={session.status} />
@@ -124,7 +125,7 @@ function Health({ overview }: { overview: Schemas['Overview'] }) {
           <ul className="plain-list checks">
             {[...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok)).map((check) => (
               <li key={check.name}>
-                <ToneIcon tone={check.ok ? 'plain' : 'failed'} size={14} label={check.ok ? 'works' : 'does not work'} />
+                {check.ok ? <Icon name="check" size={14} label="works" /> : <ToneIcon tone="failed" size={14} label="does not work" />}
                 <span className="mono">{check.name}</span>
                 <span className="dim grow">{check.detail}</span>
               </li>
@@ -154,8 +155,8 @@ export function Overview() {
   const overview = useOverview();
   return (
     <Page title="Overview">
-      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="xl" className="overview">
-        <Stack gap="xl" className="overview-main">
+      <div className="overview">
+        <Stack gap="xl">
           <NeedsMe />
           <Sessions />
         </Stack>
@@ -164,7 +165,7 @@ export function Overview() {
           {overview.isError && !overview.data && <Failed error={overview.error} retry={() => void overview.refetch()} />}
           {overview.data && <Health overview={overview.data} />}
         </div>
-      </SimpleGrid>
+      </div>
     </Page>
   );
 }

@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
 
 import type { CallLife, Hold } from '../../lib/calls';
+import type { Facts } from '../../lib/facts';
 import { duration, exact } from '../../lib/format';
 import { expectationWords } from '../../lib/words';
 import type { Tone } from '../../theme';
 import { Mono } from '../../ui/Code';
+import { JsonView } from '../../ui/Json';
 import { Ago } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import classes from './session.module.css';
@@ -87,5 +89,15 @@ export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: st
         </Step>
       )}
     </ol>
+  );
+}
+
+/** The arguments of a call, with what they are. */
+export function Arguments({ value, label }: { value: Facts; label: string }) {
+  return (
+    <div>
+      <div className={classes.label}>{label}</div>
+      <JsonView value={value} label={label.toLowerCase()} />
+    </div>
   );
 }

@@ -95,7 +95,9 @@ function SessionPage({ id }: { id: string }) {
     if (hash.startsWith('evidence-')) openEvidence(hash.slice('evidence-'.length));
     if (hash.startsWith('row-')) openRow(decoded(hash.slice('row-'.length)));
   }
-  const tab = url.get('tab') ?? (hash.startsWith('evidence-') ? 'tools' : 'timeline');
+  // On a phone: what is over begins with its answer, what runs with what it does.
+  const over = detail !== undefined && !isOpen(detail.status);
+  const tab = url.get('tab') ?? (hash.startsWith('evidence-') ? 'tools' : hash === '' && over ? 'answer' : 'timeline');
   const showEvidence = useCallback((evidence: string) => {
     openEvidence(evidence);
     setUrl({ filter: undefined, find: undefined, state: undefined, tab: narrow ? 'tools' : undefined });
@@ -106,7 +108,7 @@ function SessionPage({ id }: { id: string }) {
     const next = step(lines, current, by);
     if (next === undefined) return;
     setCurrent(next);
-    setRowTarget((before) => ({ key: next, turn: (before?.turn ?? 0) + 1 }));
+    setRowTarget((before) => ({ key: next, turn: (before?.turn ?? 0) + 1, near: true }));
   };
   useShortcut('j', 'Next row', () => { move(1); });
   useShortcut('k', 'Previous row', () => { move(-1); });
@@ -154,7 +156,7 @@ function SessionPage({ id }: { id: string }) {
       {partial !== undefined && <Failed error={partial} retry={watch.retry} />}
       {narrow ? (
         <>
-          <Tabs value={tab} onChange={(value) => { setUrl({ tab: value === 'timeline' || value === null ? undefined : value }); }} variant="default">
+          <Tabs value={tab} onChange={(value) => { setUrl({ tab: value ?? undefined }); }} variant="default">
             <Tabs.List grow>
               <Tabs.Tab value="timeline">Timeline</Tabs.Tab>
               <Tabs.Tab value="tools">Tools {calls.length}</Tabs.Tab>

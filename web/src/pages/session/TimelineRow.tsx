@@ -8,11 +8,9 @@ import { headline, standing } from '../../lib/words';
 import type { Tone } from '../../theme';
 import { CodeBlock, Mono } from '../../ui/Code';
 import { Icon } from '../../ui/icons';
-import { JsonView } from '../../ui/Json';
-import { Countdown } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
-import { Life } from './Life';
+import { Arguments, Life } from './Life';
 import classes from './session.module.css';
 import { Why } from './Why';
 
@@ -59,10 +57,12 @@ function Line({ anchor, at, tone, head, children, open, onToggle }: LineProps) {
 
 export function CallHead({ life }: { life: CallLife }) {
   const { word } = standing(life);
+  const { receipt } = life;
   return (
     <>
       <strong className={classes.word}>{word}</strong> <Mono>{headline(life) || life.tool}</Mono>
       {life.resource !== undefined && <span className="dim"> on {life.resource}</span>}
+      {receipt?.outcome === 'succeeded' && receipt.exitCode !== 0 && <span className="dim"> — {receipt.summary}</span>}
     </>
   );
 }
@@ -87,15 +87,14 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
       {!open && life.receipt && life.receipt.outcome !== 'succeeded' && <div>{life.receipt.summary}</div>}
       {waiting && (
         <div className={classes.card}>
-          {hold.expiresAt !== undefined && <div className={classes.left}>waits for a human · <Countdown until={hold.expiresAt} /></div>}
           <ApprovalCard id={hold.id} compact />
         </div>
       )}
       {open && (
         <div className={classes.opened}>
           <Life life={life} onEvidence={onEvidence} />
-          <JsonView value={life.arguments} label="arguments as proposed" />
-          {life.ran !== undefined && <JsonView value={life.ran} label="arguments as they ran" />}
+          <Arguments value={life.arguments} label="Arguments as proposed" />
+          {life.ran !== undefined && <Arguments value={life.ran} label="Arguments as they ran" />}
           {life.evidence.map((id) => (
             <button key={id} type="button" className={classes.link} onClick={() => { onEvidence(id); }}>
               show what it read
@@ -161,14 +160,14 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
       return <CallRow life={row.life} anchor={anchor} at={row.at} open={open} onToggle={toggle} onEvidence={onEvidence} />;
     case 'refused_answer':
       return (
-        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong>refused</strong> {row.text === '' ? 'what the model replied' : 'an answer'}</>}>
+        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong className={classes.word}>refused</strong> {row.text === '' ? 'what the model replied' : 'an answer'}</>}>
           {row.text !== '' && <blockquote className={classes.claim}>{row.text}</blockquote>}
           <Why refusal={row.refusal} />
         </Line>
       );
     case 'answer':
       return (
-        <Line anchor={anchor} at={row.at} tone={row.replaced ? 'refused' : 'plain'} open={open} onToggle={toggle} head={<><strong>{row.replaced ? 'refused and replaced' : 'answered'}</strong> {!open && <span className="dim">{firstLine(row.text)}</span>}</>}>
+        <Line anchor={anchor} at={row.at} tone={row.replaced ? 'refused' : 'plain'} open={open} onToggle={toggle} head={<><strong className={row.replaced ? classes.word : undefined}>{row.replaced ? 'refused and replaced' : 'answered'}</strong> {!open && <span className="dim">{firstLine(row.text)}</span>}</>}>
           {row.replaced && (
             <div>
               The model claimed what no receipt shows ({row.replaced.category}):
@@ -181,7 +180,7 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
       );
     case 'note':
       return (
-        <Line anchor={anchor} at={row.at} tone={row.failed ? 'failed' : 'plain'} head={<><strong>{NOTES[row.kind] ?? row.kind.replaceAll('_', ' ')}</strong> {firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') ? toggle : undefined}>
+        <Line anchor={anchor} at={row.at} tone={row.failed ? 'failed' : 'plain'} head={<><strong className={row.failed ? classes.word : undefined}>{NOTES[row.kind] ?? row.kind.replaceAll('_', ' ')}</strong> {firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') ? toggle : undefined}>
           {open && <CodeBlock text={row.text} />}
         </Line>
       );

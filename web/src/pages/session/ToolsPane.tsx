@@ -5,10 +5,9 @@ import type { CallLife } from '../../lib/calls';
 import { duration } from '../../lib/format';
 import { headline, standing } from '../../lib/words';
 import { Icon } from '../../ui/icons';
-import { JsonView } from '../../ui/Json';
 import { Empty } from '../../ui/States';
 import { ToneIcon } from '../../ui/Tone';
-import { Life } from './Life';
+import { Arguments, Life } from './Life';
 import { Output } from './Output';
 import classes from './session.module.css';
 import { countCalls, type Filter, FILTERS, matching } from './filter';
@@ -53,7 +52,7 @@ export function ToolsPane(props: ToolsPaneProps) {
           {unfolded && (
             <div className={classes.toolBody}>
               <Life life={life} onEvidence={onEvidence} />
-              <JsonView value={life.ran ?? life.arguments} label={life.ran === undefined ? 'arguments' : 'arguments as they ran'} />
+              <Arguments value={life.ran ?? life.arguments} label={life.ran === undefined ? 'Arguments' : 'Arguments as they ran'} />
               {life.evidence.map((id) => <Output key={id} session={session} evidence={id} />)}
               {life.evidence.length === 0 && life.receipt && <span className="dim">It left no evidence beside its receipt.</span>}
             </div>

@@ -1,21 +1,30 @@
-import { useLayoutEffect, useRef, useState } from 'react';
+import { type RefCallback, useEffect, useState } from 'react';
 
-const BOTTOM = 12;
+const LEAST = 360;
 
 /** The height that is left below where the element begins, so that panes scroll and the page does not. */
-export function useFill<T extends HTMLElement>(): [React.RefObject<T | null>, number | undefined] {
-  const element = useRef<T>(null);
+export function useFill<T extends HTMLElement>(): [RefCallback<T>, number | undefined] {
+  const [element, setElement] = useState<T | null>(null);
   const [height, setHeight] = useState<number>();
-  useLayoutEffect(() => {
+  useEffect(() => {
+    if (!element) return undefined;
     const measure = () => {
-      const found = element.current;
-      if (found) setHeight(Math.max(420, window.innerHeight - found.getBoundingClientRect().top - window.scrollY - BOTTOM));
+      // The frame keeps room below the page: for its margin, and on a phone for the navigation.
+      let below = 0;
+      for (let around = element.parentElement; around; around = around.parentElement) {
+        below += Number.parseFloat(getComputedStyle(around).paddingBottom) || 0;
+      }
+      setHeight(Math.max(LEAST, window.innerHeight - element.getBoundingClientRect().top - window.scrollY - below));
     };
-    measure();
+    // The observer speaks once at the beginning, and whenever the frame around the page changes.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.documentElement);
+    if (element.parentElement) observer.observe(element.parentElement);
     window.addEventListener('resize', measure);
     return () => {
+      observer.disconnect();
       window.removeEventListener('resize', measure);
     };
-  }, []);
-  return [element, height];
+  }, [element]);
+  return [setElement, height];
 }

@@ -6,6 +6,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { api, type ApiError, type Schemas } from '../../api/client';
+import { serverNow } from '../../lib/clock';
 import { count } from '../../lib/format';
 import { useUrl } from '../../lib/url';
 import { Mono } from '../../ui/Code';
@@ -71,7 +72,7 @@ function Verify() {
   const [at, setAt] = useState<string>();
   const check = useMutation<Schemas['AuditCheck'], ApiError>({
     mutationFn: () => api.get<Schemas['AuditCheck']>('/audit/verify'),
-    onSuccess: () => { setAt(new Date().toISOString()); },
+    onSuccess: () => { setAt(new Date(serverNow()).toISOString()); },
   });
   const verdict = check.data;
   return (

@@ -87,7 +87,7 @@ function Look() {
       <Title order={2} size="h5" mb="sm">Look</Title>
       <SegmentedControl
         aria-label="Light or dark" value={colorScheme}
-        onChange={(next) => { setColorScheme(next as 'auto' | 'light' | 'dark'); }}
+        onChange={(next) => { setColorScheme(next); }}
         data={[{ value: 'auto', label: 'As the system' }, { value: 'light', label: 'Light' }, { value: 'dark', label: 'Dark' }]}
       />
     </Paper>

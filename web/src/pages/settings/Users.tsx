@@ -95,7 +95,7 @@ export function Users() {
           size="xs" w={120} aria-label={`Role of ${user.id}`} allowDeselect={false} value={user.role}
           data={ROLES.map(({ value, label }) => ({ value, label }))}
           onChange={(role) => {
-            if (role !== null && role !== user.role) void setRole(user, role as Role);
+            if (role !== null && role !== user.role) void setRole(user, role);
           }}
         />
       ),
@@ -179,7 +179,7 @@ function NewUser({ opened, onClose, onMade }: { opened: boolean; onClose: () => 
           />
           <Select
             label="Role" allowDeselect={false} value={role} description={ROLES.find(({ value }) => value === role)?.may}
-            onChange={(next) => { setRole((next ?? 'operator') as Role); }} data={ROLES.map(({ value, label }) => ({ value, label }))}
+            onChange={(next) => { setRole((next ?? 'operator')); }} data={ROLES.map(({ value, label }) => ({ value, label }))}
           />
           {make.error && <Failed error={make.error} />}
           <Group justify="flex-end">

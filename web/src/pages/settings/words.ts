@@ -28,7 +28,7 @@ export const SHORTEST = 12;
 
 /** What is wrong with a new password, in words; nothing if it will do. */
 export function passwordProblem(password: string, again: string): string | undefined {
-  if ([...password].length < SHORTEST) return `At least ${SHORTEST} characters.`;
+  if (Array.from(password).length < SHORTEST) return `At least ${SHORTEST} characters.`;
   if (password !== again) return 'The two are not the same.';
   return undefined;
 }

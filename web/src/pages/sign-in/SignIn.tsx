@@ -102,15 +102,15 @@ export function SignIn() {
             {options.data?.password && (
               <form onSubmit={submit}>
                 <Stack gap="md">
-                  <TextInput label="Name" name="username" autoComplete="username" autoCapitalize="none" spellCheck={false} required value={user} onChange={(event) => { setUser(event.currentTarget.value); }} />
-                  <PasswordInput label="Password" name="password" autoComplete="current-password" required value={password} onChange={(event) => { setPassword(event.currentTarget.value); }} />
+                  <TextInput label="Name" name="username" autoComplete="username" autoCapitalize="none" spellCheck={false} required withAsterisk={false} value={user} onChange={(event) => { setUser(event.currentTarget.value); }} />
+                  <PasswordInput label="Password" name="password" autoComplete="current-password" required withAsterisk={false} value={password} onChange={(event) => { setPassword(event.currentTarget.value); }} />
                   <Button type="submit" loading={busy === 'password'} disabled={blocked || user.trim() === '' || password === ''} variant={options.data.oidc ? 'default' : 'filled'}>Sign in</Button>
                   {busy === 'password' && <Text size="sm" role="status" c="dimmed">Checking…</Text>}
                 </Stack>
               </form>
             )}
             <Text size="sm" c="dimmed">
-              First time here? The server printed a one-time link when it started. Lost it: run <code className="mono">interlock users link NAME</code> on the server’s machine.
+              First time here? The server printed a one-time link when it started. Lost it: run <code className="mono">interlock user link NAME</code> on the server’s machine.
             </Text>
           </>
         )}

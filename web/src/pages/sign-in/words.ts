@@ -11,17 +11,17 @@ export interface Said {
 
 export function signInProblem(error: unknown, way: 'password' | 'link'): Said {
   if (!(error instanceof ApiError)) return { title: 'The page has a fault.', todo: 'Load it again.' };
-  if (error.status === 0) return { title: 'The server cannot be reached.', todo: 'Check that `interlock serve` is running, then try again.' };
+  if (error.status === 0) return { title: 'The server cannot be reached.', todo: 'Check that interlock serve is running, then try again.' };
   if (error.status === 429) {
     const wait = error.retryAfter ?? 30;
     return { title: 'Too many attempts.', todo: 'Trying again earlier only makes it longer.', wait };
   }
   if (error.code === 'WRONG_ORIGIN') {
-    return { title: 'This address is not the one the server expects.', todo: error.problem.hint ?? 'Open the page at the address in `server.base_url`.' };
+    return { title: 'This address is not the one the server expects.', todo: error.problem.hint ?? 'Open the page at the address that the configuration names.' };
   }
   if (error.code === 'SIGN_IN_FAILED' || error.status === 401) {
     return way === 'link'
-      ? { title: 'This link does not work (any more).', todo: 'A link works once and not for long. Ask an admin for a new one, or run `interlock users link NAME` on the server.' }
+      ? { title: 'This link does not work (any more).', todo: 'A link works once and not for long. Ask an admin for a new one, or run interlock user link NAME on the server.' }
       : { title: 'Name or password is wrong.', todo: 'Try again. Without a password, an admin can make you a sign-in link.' };
   }
   return { title: error.problem.detail, todo: error.problem.hint ?? 'Try again.' };

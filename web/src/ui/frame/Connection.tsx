@@ -30,7 +30,7 @@ export function Connection() {
   return (
     <span className="connection" role="status" data-tone="failed">
       <Icon name="failed" size={14} />
-      <span>{state === 'lost' ? 'connection lost' : 'connecting…'}</span>
+      <span>{state === 'lost' ? <><span className="wide">connection </span>lost</> : 'connecting…'}</span>
       <Button size="compact-xs" variant="default" onClick={() => { live.hurry(); }}>Try now</Button>
     </span>
   );

@@ -128,9 +128,12 @@ export function Palette() {
       <button type="button" className="search-button" onClick={() => { setOpen(true); }} aria-label="Search">
         <Icon name="search" /><span className="wide">Search</span><span className="wide"><Keys keys="/" /></span>
       </button>
-      <Modal opened={open} onClose={() => { setOpen(false); }} withCloseButton={false} padding={0} size={560} yOffset="10dvh" aria-label="Search" transitionProps={{ duration: 0 }}>
-        <Results onClose={() => { setOpen(false); }} />
-      </Modal>
+      <Modal.Root opened={open} onClose={() => { setOpen(false); }} padding={0} size={560} lockScroll={false} yOffset="10dvh" transitionProps={{ duration: 0 }}>
+        <Modal.Overlay />
+        <Modal.Content aria-label="Search">
+          <Results onClose={() => { setOpen(false); }} />
+        </Modal.Content>
+      </Modal.Root>
     </>
   );
 }

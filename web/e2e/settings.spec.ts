@@ -1,0 +1,61 @@
+import { browserOf, expect, program, test } from './fixtures';
+
+test('a token is shown once, works, and is refused when it is revoked', async ({ page, playwright, baseURL }) => {
+  await page.goto('/settings/tokens');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByLabel('What is it for?').fill('a probe');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  const shown = page.getByRole('dialog', { name: 'The new token' });
+  const secret = (await shown.locator('pre').first().innerText()).trim();
+  expect(secret).toMatch(/^ilk_[0-9a-f]{64}$/);
+  const probe = await playwright.request.newContext({ ...program(secret), baseURL: baseURL ?? '' });
+  expect((await probe.get('/api/v1/me')).status()).toBe(200);
+  await shown.getByRole('button', { name: 'I have copied it' }).click();
+  await expect(page.getByText(secret)).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole('row', { name: /a probe/ })).toBeVisible();
+  await expect(page.getByText(secret)).toHaveCount(0);
+  await page.getByRole('button', { name: 'Revoke a probe' }).click();
+  await page.getByRole('button', { name: 'Revoke it' }).click();
+  await expect(page.getByRole('row', { name: /a probe/ })).toContainText('revoked');
+  expect((await probe.get('/api/v1/me')).status()).toBe(401);
+  await probe.dispose();
+});
+
+test('the last admin cannot give the role away', async ({ page }) => {
+  await page.goto('/settings/users');
+  await page.getByRole('switch', { name: 'admin may sign in' }).click({ force: true });
+  await page.getByRole('button', { name: 'Shut out' }).click();
+  await expect(page.getByText(/make another person admin first/)).toBeVisible();
+  await expect(page.getByRole('switch', { name: 'admin may sign in' })).toBeChecked();
+});
+
+test('a viewer sees, and is offered nothing that they may not do', async ({ browser, api }) => {
+  const session = await api.alert('restart');
+  const hold = await api.hold(session);
+  const context = await browserOf(browser, 'tom');
+  const page = await context.newPage();
+  await page.goto('/settings/users');
+  await expect(page.getByText('This is for admins')).toBeVisible();
+  await expect(page.getByRole('tab', { name: 'Audit' })).toHaveCount(0);
+  await page.goto(`/approvals/${hold}`);
+  await expect(page.getByText(/may look at this, but not decide/)).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Approve' })).toHaveCount(0);
+  await context.close();
+});
+
+test('the audit log is verified on request', async ({ page }) => {
+  await page.goto('/settings/audit');
+  await page.getByRole('button', { name: 'Verify the log' }).click();
+  await expect(page.getByText(/Verified: all [\d,]+ entries fit/)).toBeVisible();
+});
+
+test('what was refused is found by its code, with its session', async ({ page, api }) => {
+  await page.goto('/settings/decisions?answer=all');
+  const session = await api.alert('restart');
+  await api.hold(session);
+  await page.reload();
+  await expect(page.getByText('held for a human').first()).toBeVisible();
+  await page.locator(`a[href="/sessions/${session}"]`).first().click();
+  await expect(page).toHaveURL(new RegExp(session));
+});
