@@ -41,12 +41,12 @@ test('edit: what differs is shown, the changed plan waits anew, and can be appro
   await page.goto(`/approvals/${hold}`);
   const it = card(page, hold);
   await it.getByRole('button', { name: 'Edit…' }).click();
-  const form = it.getByRole('region', { name: 'Edit the arguments' });
-  const unit = form.getByLabel('unit', { exact: false });
+  const form = it.getByRole('group', { name: 'Edit the arguments' });
+  const unit = form.getByRole('textbox', { name: 'unit' });
   await expect(unit).toHaveValue('jellyfin');
   await unit.fill('jellyfin.service');
   await form.getByRole('button', { name: 'Show what changes' }).click();
-  const changes = it.getByRole('region', { name: 'What you change' });
+  const changes = it.getByRole('group', { name: 'What you change' });
   await expect(changes).toContainText('jellyfin.service');
   await changes.getByRole('button', { name: 'Use the changed plan' }).click();
   await expect(it).toContainText('Edited by admin');
@@ -63,8 +63,8 @@ test('a plan that the gate refuses is refused with its reason, and the card stay
   await page.goto(`/approvals/${hold}`);
   const it = card(page, hold);
   await it.getByRole('button', { name: 'Edit…' }).click();
-  const form = it.getByRole('region', { name: 'Edit the arguments' });
-  await form.getByLabel('target_resource_id', { exact: false }).fill('node:delly');
+  const form = it.getByRole('group', { name: 'Edit the arguments' });
+  await form.getByRole('textbox', { name: 'target_resource_id' }).fill('node:delly');
   await form.getByRole('button', { name: 'Show what changes' }).click();
   await it.getByRole('button', { name: 'Use the changed plan' }).click();
   await expect(it.getByRole('alert')).toContainText('The gate refuses it');

@@ -21,23 +21,30 @@ export function ConnectionStrip() {
   const { data, error, refetch } = useConnections();
   if (error) return <Failed error={error} retry={() => void refetch()} />;
   if (!data || data.connections.length === 0) return null;
+  const broken = data.connections.filter(({ ok }) => !ok);
+  const working = data.connections.filter(({ ok }) => ok);
   return (
     <ul className="connection-strip" aria-label="Connections">
-      {data.connections.map((connection) => (
-        <li key={connection.name}>
-          {connection.ok ? <StateDot state="running" /> : <ToneIcon tone="failed" />}
+      {broken.map((connection) => (
+        <li key={connection.name} title={connection.problem ?? undefined}>
+          <ToneIcon tone="failed" />
           <Text size="sm" fw={600}>{connection.name}</Text>
           <Text size="sm" c="dimmed">{connection.kind}</Text>
-          {connection.ok ? (
-            <Text size="sm" c="dimmed">works · {plural(connection.resources, 'resource')}</Text>
-          ) : (
-            <Text size="sm" className="problem" lineClamp={1} title={connection.problem ?? ''}>
-              does not work ·{' '}
-              <Anchor size="sm" underline="always" renderRoot={(props) => <Link to="/tools" hash="connections" {...props} />}>what to do</Anchor>
-            </Text>
-          )}
+          <Text size="sm">
+            does not work ·{' '}
+            <Anchor size="sm" renderRoot={(props) => <Link to="/tools" hash="connections" {...props} />}>what to do</Anchor>
+          </Text>
         </li>
       ))}
+      {working.length > 0 && (
+        <li>
+          <StateDot state="running" />
+          <Text size="sm">{plural(working.length, 'connection works', 'connections work')}</Text>
+          <Text size="sm" c="dimmed" title={working.map(({ name, kind, resources }) => `${name} (${kind}): ${plural(resources, 'resource')}`).join('\n')}>
+            {working.map(({ name }) => name).join(', ')}
+          </Text>
+        </li>
+      )}
     </ul>
   );
 }

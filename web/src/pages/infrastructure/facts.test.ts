@@ -19,6 +19,9 @@ it.each([
   [12345, 'count', '12,345'],
   [0.12345, '', '0.123'],
   [3, 'load', '3 load'],
+  [1, 'bool', 'yes'],
+  [0, 'bool', 'no'],
+  [0.5, 'bool', '0.5'],
 ])('%s in %s is %s', (value, unit, text) => {
   expect(amount(value, unit)).toBe(text);
 });

@@ -29,6 +29,8 @@ export function amount(value: number, unit: string): string {
       return percent(value);
     case 'seconds':
       return duration(value);
+    case 'bool':
+      return value === 0 ? 'no' : value === 1 ? 'yes' : String(value);
     case 'bytes_per_second':
       return `${bytes(value)}/s`;
     default: {

@@ -27,7 +27,7 @@ const COLUMNS: Column<Model>[] = [
       </Group>
     ),
   },
-  { key: 'model', title: 'Model', value: ({ model }) => model, render: ({ model }) => <span className="nowrap"><Mono>{model}</Mono></span> },
+  { key: 'model', title: 'Model', value: ({ model }) => model, render: ({ model }) => (model === '' ? <span className="dim">–</span> : <span className="nowrap"><Mono>{model}</Mono></span>) },
   { key: 'provider', title: 'Provider', value: ({ provider }) => provider, render: ({ provider }) => provider },
   { key: 'calls', title: 'Calls, 30 days', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
   { key: 'failed', title: 'Failed', align: 'right', value: ({ failed }) => failed, render: ({ failed, calls }) => <FailedCount failed={failed} calls={calls} /> },
