@@ -8,7 +8,6 @@ import { createRoot } from 'react-dom/client';
 
 import { App } from './app';
 
-
 const root = document.getElementById('root');
 if (root) {
   createRoot(root).render(
