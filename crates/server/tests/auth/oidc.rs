@@ -46,11 +46,9 @@ async fn scene(change: impl FnOnce(&mut Oidc)) -> Scene {
     }
 }
 
-/// The parameters of an address.
-fn parameters(address: &str) -> HashMap<String, String> {
-    let (_, query) = address.split_once('?').unwrap();
-    query
-        .split('&')
+/// What a query or a form says.
+pub(crate) fn pairs(text: &str) -> HashMap<String, String> {
+    text.split('&')
         .filter_map(|pair| pair.split_once('='))
         .map(|(name, value)| {
             let value = value.replace('+', " ");
@@ -91,7 +89,7 @@ async fn go(scene: &Scene, return_to: &str) -> (Caller, HashMap<String, String>)
     browser.set("cookie", &cookie);
     let address = location(&reply).to_owned();
     assert!(address.starts_with(scene.provider.url()), "{address}");
-    (browser, parameters(&address))
+    (browser, pairs(address.split_once('?').unwrap().1))
 }
 
 async fn come_back(browser: &Caller, code: &str, state: &str) -> Reply {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use axum::{Form, Json, Router};
+use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL;
 use http::{HeaderMap, StatusCode};
@@ -132,11 +132,8 @@ async fn keys(State(provider): State<Provider>) -> Json<Value> {
     }] }))
 }
 
-async fn token(
-    State(provider): State<Provider>,
-    headers: HeaderMap,
-    Form(form): Form<HashMap<String, String>>,
-) -> Response {
+async fn token(State(provider): State<Provider>, headers: HeaderMap, body: String) -> Response {
+    let form = crate::oidc::pairs(&body);
     let refuse = |error: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response();
     let known = format!(
         "Basic {}",
