@@ -3,8 +3,8 @@
 #![no_main]
 
 use interlock_server::wire::{
-    Approve, Bulk, ChangeUser, Deny, Edit, NewAlert, NewChat, NewMessage, NewToken, NewUser, NewView, SetPassword,
-    SignIn, StopWrites, UseLink,
+    Approve, Bulk, ChangeUser, Deny, Edit, NewAlert, NewChat, NewMessage, NewToken, NewUser, NewView,
+    SetPassword, SignIn, StopWrites, UseLink,
 };
 use libfuzzer_sys::fuzz_target;
 use serde::de::DeserializeOwned;

@@ -4,7 +4,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router';
 
 import { ApiError } from './api/client';
-import { styleNonce } from './nonce';
+import { styleNonce } from './lib/nonce';
 import { router } from './router';
 import { theme } from './theme';
 import { ConfirmProvider } from './ui/confirm';
@@ -32,7 +32,13 @@ const queries: QueryClient = new QueryClient({
 
 export function App() {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+      getStyleNonce={styleNonce}
+    >
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
         <ConfirmProvider>

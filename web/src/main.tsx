@@ -7,6 +7,9 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { App } from './app';
+import { adoptTheme } from './ui/sheet';
+
+adoptTheme();
 
 const root = document.getElementById('root');
 if (root) {

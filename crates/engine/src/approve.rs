@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::engine::Engine;
 use crate::error::{Error, draw_token};
 use crate::work::event;
+use crate::writes::deed;
 
 /// How often opening is tried again when the same person opens the same hold at the same moment.
 const OPEN_TRIES: u32 = 8;
@@ -62,9 +63,12 @@ impl Engine {
         let mut records: Vec<Record> = replaced.map(Record::Token).collect();
         records.push(Record::Token(record.clone()));
         let facts = json!({ "session": hold.plan.session, "plan_hash": hold.plan_hash });
-        inner
-            .audit(by, "hold.opened_for_approval", Some(hold.id.as_str()), facts)
-            .await?;
+        records.push(Record::Deed(deed(
+            by,
+            "hold.opened_for_approval",
+            Some(hold.id.as_str()),
+            facts,
+        )));
         inner.append_unclaimed(&hold.plan.session, records).await?;
         Ok(Opened {
             hold,
@@ -101,9 +105,11 @@ impl Engine {
             };
         }
         let session = hold.plan.session.clone();
+        let facts = json!({ "session": session, "plan_hash": hold.plan_hash });
         let records = vec![
             Record::Token(record),
             Record::Hold(hold.clone()),
+            Record::Deed(deed(by, "hold.approved", Some(hold.id.as_str()), facts)),
             event(
                 None,
                 Some(&hold.plan.execution),
@@ -114,10 +120,6 @@ impl Engine {
                 },
             ),
         ];
-        let facts = json!({ "session": session, "plan_hash": hold.plan_hash });
-        inner
-            .audit(by, "hold.approved", Some(hold.id.as_str()), facts)
-            .await?;
         inner.append_unclaimed(&session, records).await?;
         Ok(hold)
     }
@@ -142,6 +144,7 @@ impl Engine {
         let facts = json!({ "session": session, "plan_hash": hold.plan_hash, "reason": reason });
         let records = vec![
             Record::Hold(hold.clone()),
+            Record::Deed(deed(by, "hold.denied", Some(hold.id.as_str()), facts)),
             event(
                 None,
                 Some(&hold.plan.execution),
@@ -152,9 +155,6 @@ impl Engine {
                 },
             ),
         ];
-        inner
-            .audit(by, "hold.denied", Some(hold.id.as_str()), facts)
-            .await?;
         inner.append_unclaimed(&session, records).await?;
         Ok(hold)
     }

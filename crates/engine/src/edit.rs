@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::run::{DIRECT, direct_plan};
 use crate::tape::Tape;
 use crate::work::{Work, event};
+use crate::writes::deed;
 
 impl Engine {
     /// Replaces the arguments of a held plan. The new plan passes the whole gate and waits in a hold of its own, which
@@ -114,36 +115,26 @@ impl Engine {
         let now = Timestamp::now();
         let old = hold.clone();
         let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, arguments, now));
-        let facts = |new: &str| {
-            json!({
-                "session": claim.session,
-                "old_plan_hash": old.plan_hash,
-                "outcome": new,
-            })
-        };
+        let mut facts = json!({ "session": claim.session, "plan_hash": old.plan_hash });
         let mut records = Vec::new();
-        match &edited {
+        let action = match &edited {
             Ok(new) => {
-                inner
-                    .audit(by, "hold.edited", Some(old.id.as_str()), facts(new.id.as_str()))
-                    .await?;
+                facts["into"] = json!(new.id);
+                facts["new_plan_hash"] = json!(new.plan_hash);
                 agent.show_edited(&work, (&old, new), now).await?;
                 records.push(Record::Hold(hold));
                 records.push(Record::Hold(new.clone()));
                 records.append(&mut agent.pending);
+                "hold.edited"
             }
             Err(refusal) => {
                 work.count_refusal(refusal);
-                inner
-                    .audit(
-                        by,
-                        "hold.edit_refused",
-                        Some(old.id.as_str()),
-                        facts(refusal.rule.as_str()),
-                    )
-                    .await?;
+                facts["rule"] = json!(refusal.rule.as_str());
+                facts["code"] = json!(refusal.code);
+                "hold.edit_refused"
             }
-        }
+        };
+        records.push(Record::Deed(deed(by, action, Some(old.id.as_str()), facts)));
         records.push(event(None, None, EventBody::SessionStatus { status: before }));
         records.push(Record::Status {
             status: before,

@@ -98,11 +98,6 @@ impl Engine {
                 submission.input.len()
             )));
         }
-        if let Some(fingerprint) = &submission.fingerprint
-            && let Some(open) = setup.store.open_with_fingerprint(fingerprint).await?
-        {
-            return Ok((open, false));
-        }
         let input = setup.masker.mask_text(&submission.input).into_owned();
         let id = SessionId::from_bytes(draw()?);
         let session = NewSession {

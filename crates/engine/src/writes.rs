@@ -105,7 +105,7 @@ impl Engine {
 }
 
 impl Inner {
-    /// Writes down what somebody did. What cannot be written down is not done.
+    /// Writes down what somebody did, where no batch keeps it together with what it did.
     pub(crate) async fn audit(
         &self,
         by: &UserId,
@@ -113,16 +113,19 @@ impl Inner {
         subject: Option<&str>,
         details: Value,
     ) -> Result<(), Error> {
-        let deed = Deed {
-            at: Timestamp::now(),
-            actor: Some(by.clone()),
-            action: action.to_owned(),
-            subject: subject.map(str::to_owned),
-            details,
-        };
-        match self.setup.store.audit(deed).await {
-            Ok(_) | Err(interlock_store::Error::Closed) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        let deed = deed(by, action, subject, details);
+        self.setup.store.audit(deed).await?;
+        Ok(())
+    }
+}
+
+/// What somebody did.
+pub(crate) fn deed(by: &UserId, action: &str, subject: Option<&str>, details: Value) -> Deed {
+    Deed {
+        at: Timestamp::now(),
+        actor: Some(by.clone()),
+        action: action.to_owned(),
+        subject: subject.map(str::to_owned),
+        details,
     }
 }

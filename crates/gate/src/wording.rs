@@ -85,12 +85,12 @@ impl Plan {
         match self.action.as_deref() {
             Some(
                 "start" | "stop" | "shutdown" | "restart" | "service_start" | "service_stop"
-                | "service_restart" | "scale" | "migrate" | "append" | "remember" | "note" | "save",
+                | "service_restart" | "scale" | "migrate" | "append" | "remember" | "note" | "save"
+                | "resolve" | "dismiss" | "check_updates",
             ) => Undo::Reversible,
             Some("delete" | "delete_pod" | "remove" | "update" | "trigger_update" | "write") => {
                 Undo::NotByItself
             }
-            Some("resolve" | "dismiss" | "check_updates") => Undo::Reversible,
             Some(_) => Undo::Unknown,
             None => match self.tool.as_str() {
                 "write_file" | "delete_file" => Undo::NotByItself,

@@ -23,6 +23,7 @@ mod infra;
 mod keeper;
 pub mod kubernetes;
 pub mod mail;
+mod meant;
 pub mod options;
 mod output;
 pub mod prometheus;

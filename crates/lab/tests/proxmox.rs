@@ -1,7 +1,7 @@
 //! The Proxmox cluster of the lab with real machines: its API over HTTP, with somebody else's client, over SSH, and by the
 //! programs of its nodes.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,

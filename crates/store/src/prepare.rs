@@ -8,9 +8,9 @@ use interlock_protocol::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::Error;
 use crate::derive::{DecisionRow, UsageRow};
 use crate::record::{Batch, Interaction, Record};
+use crate::{Deed, Error};
 
 /// A batch, ready to be written again and again until it is kept.
 #[derive(Debug)]
@@ -111,6 +111,11 @@ pub(crate) enum Row {
         row: Box<TokenRecord>,
         expires_at: i64,
         used_at: Option<i64>,
+    },
+    Deed {
+        deed: Box<Deed>,
+        at: i64,
+        details: String,
     },
     Step {
         number: i64,
@@ -307,7 +312,7 @@ pub(crate) fn event_row(
 /// What people do to a session needs no claim: deciding a hold, using a token, and saying so.
 fn check_unclaimed(record: &Record) -> Result<(), Error> {
     let what = match record {
-        Record::Event { .. } | Record::Hold(_) | Record::Token(_) => return Ok(()),
+        Record::Event { .. } | Record::Hold(_) | Record::Token(_) | Record::Deed(_) => return Ok(()),
         Record::Run(_) => "a run",
         Record::Stage(_) => "a stage",
         Record::Execution(_) => "an execution",
@@ -328,7 +333,7 @@ fn check_unclaimed(record: &Record) -> Result<(), Error> {
 fn is_durable(record: &Record) -> bool {
     match record {
         Record::Started(call) => call.plan.kind == ToolKind::Write,
-        Record::Finished { .. } | Record::Hold(_) | Record::Token(_) => true,
+        Record::Finished { .. } | Record::Hold(_) | Record::Token(_) | Record::Deed(_) => true,
         Record::Status { status, .. } => is_terminal(*status),
         Record::Event { .. }
         | Record::Run(_)
@@ -441,6 +446,11 @@ fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             expires_at: nanoseconds(token.expires_at)?,
             used_at: token.used_at.map(nanoseconds).transpose()?,
             row: Box::new(token),
+        },
+        Record::Deed(deed) => Row::Deed {
+            at: nanoseconds(deed.at)?,
+            details: json("the facts of a deed", &deed.details)?,
+            deed: Box::new(deed),
         },
         Record::Step(step) => Row::Step {
             number: integer("a step", step.number)?,

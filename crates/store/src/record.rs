@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Deed;
+
 /// A session that waits to be worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSession {
@@ -312,6 +314,8 @@ pub enum Record {
     Hold(Hold),
     /// What is kept of an approval token, new or used. One that was used cannot be used again.
     Token(TokenRecord),
+    /// What somebody did to the session, for the audit log: kept with what it did, or neither is.
+    Deed(Deed),
     /// An input to the gate.
     Step(Step),
     /// Where the session stands now.

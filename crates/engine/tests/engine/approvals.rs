@@ -5,10 +5,10 @@ use std::sync::Arc;
 use interlock_engine::{Error, Submission};
 use interlock_gate::{ApprovalToken, FourEyes, KillSwitch};
 use interlock_protocol::{ControlLevel, ErrorCode, Status};
-use interlock_store::Error as StoreError;
+use interlock_store::{AuditFilter, Error as StoreError};
 use jiff::SignedDuration;
 
-use crate::fixture::{Lab, RESTART, Wish, operator, user};
+use crate::fixture::{Lab, RESTART, Wish, operator, says, user};
 
 fn controlled() -> Wish {
     Wish::script(RESTART).level(ControlLevel::Controlled)
@@ -230,6 +230,146 @@ async fn why_a_call_was_denied_reaches_the_model_as_a_typed_result_and_people_in
         assert!(lab.shown(&session, "held").await.is_empty());
         lab.prove(&session).await;
     }
+}
+
+/// What people did, oldest first: who, what, to what.
+async fn deeds(lab: &Lab) -> Vec<(String, String, Option<String>)> {
+    let all = AuditFilter {
+        limit: 1000,
+        ..AuditFilter::default()
+    };
+    let mut entries = lab.store.audit_entries(&all).await.unwrap();
+    entries.reverse();
+    let verified = lab.store.verify_audit().await.unwrap();
+    assert_eq!(
+        (verified.entries, &verified.broken),
+        (entries.len() as u64, &None)
+    );
+    entries
+        .into_iter()
+        .map(|entry| {
+            let by = entry.deed.actor.unwrap().to_string();
+            (by, entry.deed.action, entry.deed.subject)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn everything_that_people_do_is_in_the_audit_log_once_and_what_failed_is_not() {
+    let lab = Lab::new(controlled());
+    let (session, _) = lab.ask("put the flag there").await;
+    let first = lab.hold().await;
+    let olga = operator();
+    let otto = user("otto");
+    let mut arguments = lab.store.hold(&first).await.unwrap().plan.arguments;
+    arguments.remove("command");
+    lab.engine.edit(&first, &olga, arguments).await.unwrap_err();
+    let plan = lab.store.hold(&first).await.unwrap().plan;
+    let second = lab.engine.edit(&first, &olga, plan.arguments).await.unwrap().id;
+    let token = lab.engine.open_hold(&second, &olga).await.unwrap().token;
+    let wrong = ApprovalToken::from_bytes([1; 32]);
+    lab.engine.approve_with(&second, &olga, &wrong).await.unwrap_err();
+    lab.engine.approve_with(&second, &olga, &token).await.unwrap();
+    lab.engine.approve_with(&second, &olga, &token).await.unwrap_err();
+    lab.engine.deny(&second, &otto, "too late").await.unwrap_err();
+    lab.engine
+        .stop_writes(KillSwitch::Engaged, &otto, Some("why not"))
+        .await
+        .unwrap();
+    lab.engine
+        .stop_writes(KillSwitch::Released, &olga, None)
+        .await
+        .unwrap();
+    lab.engine.cancel(&session, &otto).await.unwrap();
+    let other = Lab::in_folder(&lab.folder.path, controlled());
+    let (_, outcome) = other.ask("put the flag there").await;
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    let third = other.hold().await;
+    other.engine.deny(&third, &otto, "no").await.unwrap();
+    let (one, two, three) = (first.to_string(), second.to_string(), third.to_string());
+    let expected = [
+        ("olga", "hold.edit_refused", Some(one.clone())),
+        ("olga", "hold.edited", Some(one)),
+        ("olga", "hold.opened_for_approval", Some(two.clone())),
+        ("olga", "hold.approved", Some(two)),
+        ("otto", "writes.stopped", None),
+        ("olga", "writes.resumed", None),
+        ("otto", "session.cancelled", Some(session.to_string())),
+        ("otto", "hold.denied", Some(three)),
+    ];
+    let expected: Vec<(String, String, Option<String>)> = expected
+        .into_iter()
+        .map(|(by, action, subject)| (by.to_owned(), action.to_owned(), subject))
+        .collect();
+    assert_eq!(deeds(&lab).await, expected);
+}
+
+/// What cannot be written down is not done.
+#[tokio::test]
+async fn without_the_audit_log_nothing_is_approved() {
+    let lab = Lab::new(controlled());
+    let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    let token = lab.engine.open_hold(&hold, &operator()).await.unwrap().token;
+    lab.engine
+        .stop_writes(KillSwitch::Engaged, &operator(), None)
+        .await
+        .unwrap();
+    let file = rusqlite::Connection::open(lab.folder.path.join("interlock.db")).unwrap();
+    file.execute_batch(
+        "CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room for deeds'); END;",
+    )
+    .unwrap();
+    drop(file);
+    let (otto, engine) = (user("otto"), &lab.engine);
+    let arguments = lab.store.hold(&hold).await.unwrap().plan.arguments;
+    assert!(engine.approve_with(&hold, &operator(), &token).await.is_err());
+    assert!(engine.open_hold(&hold, &otto).await.is_err());
+    assert!(engine.deny(&hold, &otto, "no").await.is_err());
+    assert!(engine.edit(&hold, &otto, arguments).await.is_err());
+    let released = engine.stop_writes(KillSwitch::Released, &otto, None).await;
+    assert!(released.is_err());
+    assert!(engine.writes().await.unwrap().stopped);
+    assert_eq!(lab.hold().await, hold);
+    let tokens = lab.store.tokens(&hold).await.unwrap();
+    assert_eq!(tokens.len(), 1);
+    assert_eq!(tokens[0].used_at, None);
+    assert_eq!(lab.store.session(&session).await.unwrap().status, Status::Held);
+    assert_eq!(lab.folder.effects(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn repeated_alerts_join_the_open_session_also_when_they_come_at_once() {
+    let lab = Lab::new(Wish::replies([says("Nothing to do."), says("Again.")]));
+    let alert = || Submission {
+        fingerprint: Some("disk-full@web".to_owned()),
+        ..Submission::alert("test", r#"{"labels":{"alertname":"DiskFull"}}"#)
+    };
+    let other = Lab::in_folder(&lab.folder.path, Wish::replies([says("Nothing to do.")]));
+    let mut tasks = Vec::new();
+    for at in 0..12 {
+        let engine = if at % 2 == 0 { &lab.engine } else { &other.engine }.clone();
+        let alert = alert();
+        tasks.push(tokio::spawn(async move {
+            engine.submit_or_join(alert).await.unwrap()
+        }));
+    }
+    let mut sessions = Vec::new();
+    let mut new = 0;
+    for task in tasks {
+        let (session, is_new) = task.await.unwrap();
+        new += usize::from(is_new);
+        sessions.push(session);
+    }
+    sessions.dedup();
+    assert_eq!((sessions.len(), new), (1, 1), "{sessions:?}");
+    let title = lab.store.session(&sessions[0]).await.unwrap().submitted.title;
+    assert_eq!(title, "DiskFull");
+    let outcome = lab.engine.work_on(&sessions[0]).await.unwrap();
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    // What ended is not joined: it happened again.
+    let (again, is_new) = lab.engine.submit_or_join(alert()).await.unwrap();
+    assert!(is_new && again != sessions[0]);
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{Alert, Alertmanager};
 use crate::Error;
 use crate::http::segment;
+use crate::meant::to_be_changed;
 
 /// What Alertmanager calls a silence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,9 +85,7 @@ impl Alertmanager {
 
     /// The alert that a plan is about, as it is now.
     async fn meant_by(&self, started: &Started, id: &ResourceId) -> Result<Alert, Error> {
-        if started.plan().resource() != Some(id) {
-            return Err(Error::Unsupported(format!("the plan is not about `{id}`")));
-        }
+        to_be_changed(started, id)?;
         self.alert(id).await?.ok_or_else(|| Error::NotFound {
             what: format!("`{id}` on `{}`", self.inner.name),
         })

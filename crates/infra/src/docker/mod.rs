@@ -28,8 +28,7 @@ pub use logs::{LogQuery, Logs};
 pub use recreate::Recreated;
 pub use view::{Container, Details, Event, Image, Mount, Processes, Usage};
 
-use crate::options;
-use crate::{BoxFuture, Error, Options};
+use crate::{BoxFuture, Error, Options, meant, options};
 
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
@@ -159,6 +158,12 @@ impl Docker {
                 }),
             }
         })
+    }
+
+    /// Makes sure that a plan changes this very container, and that its name can be part of an address.
+    fn is_changed_by(&self, started: &Started, container: &str) -> Result<(), Error> {
+        let id = self.checked(container)?;
+        meant::to_be_changed(started, &id)
     }
 
     /// Makes sure that a plan is about this very container, and that its name can be part of an address.

@@ -49,7 +49,7 @@ impl Docker {
         image: &ImageRef,
         cancel: &CancellationToken,
     ) -> Result<Recreated, Error> {
-        self.is_meant_by(started, container)?;
+        self.is_changed_by(started, container)?;
         let old = self.inspected(container).await?;
         let pulled = tokio::select! {
             pulled = self.pull(image) => pulled,

@@ -11,7 +11,7 @@ use crate::Error;
 impl Docker {
     /// Starts a container. One that runs already stays as it is.
     pub async fn start(&self, started: &Started, container: &str) -> Result<(), Error> {
-        self.is_meant_by(started, container)?;
+        self.is_changed_by(started, container)?;
         let id = self.id_now(container).await?;
         let client = self.client().await?;
         let request = client.start_container(&id, None::<StartContainerOptions>);
@@ -20,7 +20,7 @@ impl Docker {
 
     /// Stops a container: its process is told, then killed.
     pub async fn stop(&self, started: &Started, container: &str) -> Result<(), Error> {
-        self.is_meant_by(started, container)?;
+        self.is_changed_by(started, container)?;
         let id = self.id_now(container).await?;
         let client = self.client().await?;
         let options = StopContainerOptions {
@@ -33,7 +33,7 @@ impl Docker {
 
     /// Stops a container and starts it again.
     pub async fn restart(&self, started: &Started, container: &str) -> Result<(), Error> {
-        self.is_meant_by(started, container)?;
+        self.is_changed_by(started, container)?;
         let id = self.id_now(container).await?;
         let client = self.client().await?;
         let options = RestartContainerOptions {
@@ -46,7 +46,7 @@ impl Docker {
 
     /// Removes a container that does not run. Its volumes stay.
     pub async fn remove(&self, started: &Started, container: &str) -> Result<(), Error> {
-        self.is_meant_by(started, container)?;
+        self.is_changed_by(started, container)?;
         let id = self.id_now(container).await?;
         let client = self.client().await?;
         let request = client.remove_container(&id, None::<RemoveContainerOptions>);

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Kind, Kubernetes};
 use crate::Error;
+use crate::meant::to_be_changed;
 
 impl Kubernetes {
     /// Sets how many replicas a deployment or stateful set has.
@@ -69,9 +70,7 @@ impl Kubernetes {
     }
 
     fn meant_by<'a>(&self, started: &Started, id: &'a ResourceId) -> Result<(Kind, &'a str, &'a str), Error> {
-        if started.plan().resource() != Some(id) {
-            return Err(Error::Unsupported(format!("the plan is not about `{id}`")));
-        }
+        to_be_changed(started, id)?;
         let (kind, namespace, name) = self.parts(id)?;
         let namespace = namespace.ok_or_else(|| cannot("be changed", kind))?;
         Ok((kind, namespace, name))

@@ -7,6 +7,7 @@ use super::guest::{Guest, GuestKind};
 use super::{Proxmox, Upid};
 use crate::Error;
 use crate::http::segment;
+use crate::meant::changes;
 
 /// What to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,7 @@ impl Proxmox {
         let id = started.plan().resource().ok_or_else(|| {
             Error::Unsupported("the plan names no resource, so that there is nothing to change".to_owned())
         })?;
+        changes(started)?;
         if let Some(guest) = Guest::of(id) {
             return self.change_guest(&guest, change).await.map(Some);
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::prometheus::connection;
 use crate::server::{Asked, Reply, Server, cut, ok, said, serve};
-use crate::stage::started;
+use crate::stage::{reading, started};
 
 const ALERTS: &str = r#"[
  {"annotations":{"summary":"nginx is down"},"endsAt":"2026-11-15T09:05:00.000Z","fingerprint":"6bf1a1f1c1d1e1f1",
@@ -126,6 +126,17 @@ async fn an_alert_is_over_for_a_plan_about_it_only() {
         ("POST", &json!("web:80"))
     );
     assert!(body[0]["endsAt"].is_string());
+    let asked = server.asked().len();
+    let reads = reading("alert:6bf1a1f1c1d1e1f1");
+    let silenced = manager
+        .silence(&reads, &down, "known", Duration::from_hours(1))
+        .await;
+    let expired = manager.expire(&reads, &down, &SilenceId("s1".to_owned())).await;
+    let resolved = manager.resolve(&reads, &down).await;
+    for refused in [silenced.map(drop), expired, resolved] {
+        assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    }
+    assert_eq!(server.asked().len(), asked);
     let other = manager.resolve(&plan("00000000000000aa", "resolve"), &down).await;
     assert!(matches!(other, Err(Error::Unsupported(_))), "{other:?}");
     let gone = manager.resolve(&plan("feed", "resolve"), &id("feed")).await;

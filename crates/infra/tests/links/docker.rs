@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::server::{Asked, Reply, Server, cut, ok, said, serve};
-use crate::stage::started;
+use crate::stage::{reading, started};
 
 const VERSION: &str =
     r#"{"Version":"27.3.1","ApiVersion":"1.47","MinAPIVersion":"1.24","Os":"linux","Arch":"amd64"}"#;
@@ -265,6 +265,15 @@ async fn containers_change_for_a_plan_about_them_only() {
             format!("POST /containers/{ID}/restart?t=10"),
         ]
     );
+    let reads = reading(web);
+    for refused in [
+        docker.start(&reads, "web").await,
+        docker.stop(&reads, "web").await,
+        docker.restart(&reads, "web").await,
+        docker.remove(&reads, "web").await,
+    ] {
+        assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    }
     for other in ["api", "web/../api", "", "4f1c9e0d2b7a"] {
         let error = docker.stop(&plan("stop"), other).await.unwrap_err();
         assert!(

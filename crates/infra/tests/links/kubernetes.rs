@@ -6,7 +6,7 @@ use interlock_protocol::{Observation, ResourceId};
 use serde_json::{Value, json};
 
 use crate::server::{Asked, Reply, Server, cut, ok, said, serve};
-use crate::stage::started;
+use crate::stage::{reading, started};
 
 fn kubernetes(server: &Server) -> Kubernetes {
     let options = options::Kubernetes {
@@ -215,6 +215,13 @@ async fn workloads_change_for_a_plan_about_them_only() {
         .await
         .unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
+    for refused in [
+        cluster.scale(&reading(web), &id(web), 0).await,
+        cluster.restart(&reading(web), &id(web)).await,
+        cluster.delete_pod(&reading(pod), &id(pod)).await,
+    ] {
+        assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    }
     assert_eq!(server.asked().len(), 3);
 }
 

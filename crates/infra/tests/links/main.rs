@@ -1,6 +1,6 @@
 //! Docker, Kubernetes, Prometheus, Alertmanager and Mail Gateway over real sockets, with answers of real servers and with
 //! hostile ones.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it likes")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails where it likes")]
 
 mod alertmanager;
 mod docker;

@@ -6,7 +6,9 @@ use interlock_gate::{
     Approval, Catalogue, Decision, Ended, Gate, Options, Report, ResolvedResource, Session, SessionOptions,
     Situation, Started, World,
 };
-use interlock_protocol::{CallId, ControlLevel, ExecutionId, Outcome, SessionId, ToolCall, ToolName, UserId};
+use interlock_protocol::{
+    CallId, ControlLevel, ExecutionId, Outcome, SessionId, ToolCall, ToolKind, ToolName, UserId,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -48,6 +50,15 @@ pub(crate) fn started(resource: &str, tool: &str, arguments: Value) -> Started {
         .settle(&mut stage.world, &mut stage.session, report, now)
         .unwrap();
     stage.begin(2, tool, arguments)
+}
+
+/// A started call that only reads this resource.
+pub(crate) fn reading(resource: &str) -> Started {
+    let arguments = json!({"action": "exec", "target_resource_id": resource, "command": "uptime"});
+    let started = started(resource, "infra_read", arguments);
+    assert_eq!(started.plan().kind, ToolKind::Read);
+    assert_eq!(started.plan().resource(), Some(&resource.parse().unwrap()));
+    started
 }
 
 impl Stage {

@@ -1,10 +1,12 @@
 //! The client of Proxmox VE against a server that says what Proxmox says, and what it should not.
-#![allow(clippy::unwrap_used, reason = "a test fails where it likes")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails where it likes")]
 
 #[path = "../support/raw.rs"]
 mod raw;
 mod reads;
 mod refusals;
+#[path = "../links/stage.rs"]
+mod stage;
 mod tls;
 
 use interlock_infra::Secrets;

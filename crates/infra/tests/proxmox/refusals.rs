@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock_infra::Error;
+use interlock_infra::proxmox::Change;
 
 use crate::raw::{Reply, data, said, serve};
+use crate::stage::reading;
 use crate::{SECRET, client, jellyfin, settings, with_password};
 
 type Check = fn(&Error) -> bool;
@@ -27,6 +29,23 @@ async fn a_token_signs_in_every_request() {
     .await;
     let nodes = client(&settings(&url)).nodes().await.unwrap();
     assert_eq!(nodes[0]["node"], "delly");
+}
+
+#[tokio::test]
+async fn a_plan_that_only_reads_changes_nothing() {
+    let url = serve(|asked| panic!("{} {} was asked", asked.method, asked.path)).await;
+    let proxmox = client(&settings(&url));
+    for (resource, change) in [
+        ("lxc:delly:141", Change::Stop),
+        ("lxc:delly:141", Change::Delete),
+        ("node:delly", Change::Reboot),
+    ] {
+        let refused = proxmox.change(&reading(resource), change).await;
+        assert!(
+            matches!(refused, Err(Error::Unsupported(_))),
+            "{resource}: {refused:?}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -121,7 +123,7 @@ impl Kubernetes {
             "kind": "Config",
             "clusters": [{ "name": "k3s", "cluster": {
                 "server": format!("https://{}", self.address()),
-                "certificate-authority-data": base64(self.identity.certificate().as_bytes()),
+                "certificate-authority-data": STANDARD.encode(self.identity.certificate()),
             }}],
             "users": [{ "name": "admin", "user": { "token": self.token(Role::Admin) } }],
             "contexts": [{ "name": "k3s", "context": { "cluster": "k3s", "user": "admin" } }],
@@ -197,22 +199,4 @@ fn token() -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let all = group.iter().fold(0_u32, |all, &byte| all << 8 | u32::from(byte));
-        let all = all << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = (all >> (18 - 6 * place)) & 63;
-            text.push(if place <= group.len() {
-                char::from(DIGITS[digit as usize])
-            } else {
-                '='
-            });
-        }
-    }
-    text
 }

@@ -103,6 +103,9 @@ async fn twenty_machines_start_at_once() {
     eprintln!("twenty programs in {:?}", begun.elapsed());
 }
 
+/// Says to a process of this test that it is the one to be killed.
+const MARK: &str = "LAB_TEST_MARK";
+
 /// Whatever has this folder in its command line, or is started by what has.
 fn alive(mark: &str) -> Vec<u32> {
     std::fs::read_dir("/proc")
@@ -118,6 +121,9 @@ fn alive(mark: &str) -> Vec<u32> {
 
 #[tokio::test]
 async fn a_killed_lab_leaves_nothing_behind() {
+    if let Ok(mark) = std::env::var(MARK) {
+        return be_killed(&mark).await;
+    }
     if lab().await.is_none() {
         return;
     }
@@ -132,11 +138,10 @@ async fn a_killed_lab_leaves_nothing_behind() {
     let mut child = std::process::Command::new(me)
         .args([
             "--exact",
-            "machine::lives::a_lab_that_is_killed",
+            "machine::lives::a_killed_lab_leaves_nothing_behind",
             "--nocapture",
-            "--include-ignored",
         ])
-        .env("LAB_TEST_MARK", &mark)
+        .env(MARK, &mark)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -153,14 +158,10 @@ async fn a_killed_lab_leaves_nothing_behind() {
     until("gone", || async { alive(&mark).is_empty() }).await;
 }
 
-#[tokio::test]
-#[ignore = "the other half of another test, which runs it"]
-async fn a_lab_that_is_killed() {
-    let Ok(mark) = std::env::var("LAB_TEST_MARK") else {
-        return;
-    };
+/// The other process: it starts what must not outlive it, and waits.
+async fn be_killed(mark: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let machines = Machines::new(program(), folder.path().join(&mark), Wish::Best)
+    let machines = Machines::new(program(), folder.path().join(mark), Wish::Best)
         .await
         .unwrap();
     let machine = machines.start(&spec("doomed")).await.unwrap();

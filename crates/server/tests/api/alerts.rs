@@ -3,7 +3,7 @@
 use interlock_protocol::SessionId;
 use serde_json::{Value, json};
 
-use crate::place::{Place, Wish, text};
+use crate::place::{Place, Wish, WithJson as _, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alert_becomes_one_session() {

@@ -214,6 +214,17 @@ impl Answer {
     }
 }
 
+/// A request with a body of JSON.
+pub(crate) trait WithJson {
+    fn json(self, body: &Value) -> Self;
+}
+
+impl WithJson for reqwest::RequestBuilder {
+    fn json(self, body: &Value) -> Self {
+        self.header("content-type", "application/json").body(body.to_string())
+    }
+}
+
 /// The token of a person.
 pub(crate) fn token(name: &str) -> String {
     format!("ilk_{}", ContentHash::of(name))

@@ -3,7 +3,7 @@
 use interlock_protocol::Role;
 use interlock_server::{Access, Rule, rules};
 
-use crate::place::{PEOPLE, Place, Wish};
+use crate::place::{PEOPLE, Place, Wish, WithJson as _};
 
 #[test]
 fn the_public_routes_are_these_and_no_others() {

@@ -1,4 +1,10 @@
 //! What happens reaches everybody who watches: over real sockets, from a real store.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must stop"
+)]
 
 mod metrics;
 mod rights;

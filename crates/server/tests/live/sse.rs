@@ -1,5 +1,7 @@
 //! Streams of events over plain HTTP.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -28,7 +30,7 @@ impl Stream {
         let mut socket = TcpStream::connect(&site.address).await.unwrap();
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n", site.address);
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            write!(request, "{name}: {value}\r\n").unwrap();
         }
         socket
             .write_all(format!("{request}\r\n").as_bytes())

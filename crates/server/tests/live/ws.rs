@@ -209,14 +209,15 @@ async fn the_list_of_sessions_has_a_past_too() {
 
 #[tokio::test]
 async fn a_slow_reader_is_let_go_and_loses_nothing() {
-    const EVENTS: u64 = 400;
+    const EVENTS: usize = 400;
+    const LAST: u64 = EVENTS as u64 + 1;
     let site = Site::start().await;
     let session = site.session(1).await;
     let channel = format!("session:{session}");
     let mut client = site.connect().await;
     client.subscribe(&channel, None).await;
     // More than the system and the server keep for somebody who does not read.
-    append(&site.store, &session, EVENTS as usize, &"x".repeat(100_000)).await;
+    append(&site.store, &session, EVENTS, &"x".repeat(100_000)).await;
     let mut seen: Vec<u64> = Vec::new();
     let resume = loop {
         let frame = client.next().await;
@@ -226,13 +227,13 @@ async fn a_slow_reader_is_let_go_and_loses_nothing() {
         seen.extend(frame["position"].as_u64());
     };
     assert_eq!(client.closed().await, 1013);
-    assert!(seen.len() < EVENTS as usize, "it was not slow");
+    assert!(seen.len() < EVENTS, "it was not slow");
     assert_eq!(seen.last().copied().unwrap_or(1), resume);
     let mut client = site.connect().await;
     client.subscribe(&channel, Some(resume)).await;
-    let rest = usize::try_from(EVENTS + 1 - resume).unwrap();
+    let rest = usize::try_from(LAST - resume).unwrap();
     seen.extend(client.positions(&channel, rest).await);
-    assert!(seen.iter().copied().eq(2..=EVENTS + 1), "{seen:?}");
+    assert!(seen.iter().copied().eq(2..=LAST), "{seen:?}");
 }
 
 #[tokio::test]

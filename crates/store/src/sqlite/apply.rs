@@ -298,6 +298,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
             expires_at,
             used_at,
         } => once::token(conn, key, row, *expires_at, *used_at),
+        Row::Deed { deed, at, details } => super::audit::audit(conn, deed, *at, details).map(drop),
         // Handled where the session's numbers are known.
         Row::Event(_) | Row::Hold { .. } | Row::Status { .. } => Ok(()),
     }

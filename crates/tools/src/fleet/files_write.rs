@@ -1,5 +1,7 @@
 //! Writing files inside resources: whole or not at all, with the rights and owner that the file had.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use interlock_gate::Started;
 use interlock_infra::FilePath;
 use interlock_protocol::{ContentHash, ErrorCode, ResourceId};
@@ -159,7 +161,15 @@ impl Fleet {
         for (index, part) in parts.into_iter().enumerate() {
             let how = if index == 0 { "new" } else { "more" };
             steps = self
-                .step(started, id, path, STAGE, how, Some(&base64(part)), cancel)
+                .step(
+                    started,
+                    id,
+                    path,
+                    STAGE,
+                    how,
+                    Some(&STANDARD.encode(part)),
+                    cancel,
+                )
                 .await;
             if steps.is_err() {
                 break;
@@ -236,35 +246,4 @@ fn no_such_file(path: &FilePath) -> Failure {
 
 fn given_content(started: &Started) -> Result<&str, Failure> {
     arguments::text(started.plan(), "content").ok_or_else(|| Failure::missing("content"))
-}
-
-/// Letters that pass through every shell, agent and API as they are.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let all =
-            group.iter().fold(0_u32, |all, &byte| all << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = (all >> (18 - 6 * place)) & 63;
-            text.push(if place <= group.len() {
-                char::from(DIGITS[digit as usize])
-            } else {
-                '='
-            });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_has_its_padding() {
-        for (text, expected) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj")] {
-            assert_eq!(base64(text.as_bytes()), expected);
-        }
-    }
 }

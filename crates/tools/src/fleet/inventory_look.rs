@@ -236,6 +236,10 @@ async fn moved(proxmox: &Proxmox, taken_at: Timestamp, now: &Guest) -> Result<Lo
     if let Ok(id) = now.id() {
         look.data.insert("moved_to".to_owned(), id.to_string().into());
     }
+    // What is known of it from before says where it was.
+    if let Ok(node) = ResourceId::global(ResourceKind::Node, &now.node) {
+        look.data.insert("parent".to_owned(), node.to_string().into());
+    }
     Ok(look)
 }
 

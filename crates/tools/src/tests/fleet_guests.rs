@@ -54,8 +54,8 @@ async fn a_guest_that_moved_is_answered_for_the_id_that_was_asked_for() {
     let (done, settled) = world.stage.settle("infra_query", arguments).await;
     let data = done.response.outcome().unwrap();
     assert_eq!(
-        (&data["moved_to"], &data["node"]),
-        (&json!("lxc:minipc:141"), &json!("minipc"))
+        (&data["moved_to"], &data["node"], &data["parent"]),
+        (&json!("lxc:minipc:141"), &json!("minipc"), &json!("node:minipc"))
     );
     assert_eq!(outcomes(&settled), [Verification::Verified]);
     let arguments = json!({"action": "exec", "target_resource_id": "lxc:minipc:141", "command": "true"});

@@ -1,6 +1,6 @@
 // In two seconds: does something wait for me, is anything wrong, what is it doing.
 
-import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
@@ -155,8 +155,8 @@ export function Overview() {
   const overview = useOverview();
   return (
     <Page title="Overview">
-      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="xl" className="overview">
-        <Stack gap="xl" className="overview-main">
+      <div className="overview">
+        <Stack gap="xl">
           <NeedsMe />
           <Sessions />
         </Stack>
@@ -165,7 +165,7 @@ export function Overview() {
           {overview.isError && !overview.data && <Failed error={overview.error} retry={() => void overview.refetch()} />}
           {overview.data && <Health overview={overview.data} />}
         </div>
-      </SimpleGrid>
+      </div>
     </Page>
   );
 }

@@ -13,6 +13,7 @@ import { problemOf } from '../../ui/States';
 import { StatusBadge } from '../../ui/Status';
 import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
+import classes from './session.module.css';
 
 function tell(error: unknown): void {
   const { title, detail, hint } = problemOf(error);
@@ -88,7 +89,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
             {resource !== undefined && (
               <Anchor component={Link} size="sm" to={`/infrastructure/${encodeURIComponent(resource)}`}><Mono>{resource}</Mono></Anchor>
             )}
-            <span className="dim">
+            <span className={`dim ${classes.wide ?? ''}`}>
               {detail.kind === 'chat' ? 'chat' : detail.chain}
               {detail.owner ? ` · ${detail.owner}` : ''} · {detail.level.replaceAll('_', ' ')} · <Ago at={detail.created_at} />
             </span>

@@ -108,7 +108,7 @@ function SessionPage({ id }: { id: string }) {
     const next = step(lines, current, by);
     if (next === undefined) return;
     setCurrent(next);
-    setRowTarget((before) => ({ key: next, turn: (before?.turn ?? 0) + 1 }));
+    setRowTarget((before) => ({ key: next, turn: (before?.turn ?? 0) + 1, near: true }));
   };
   useShortcut('j', 'Next row', () => { move(1); });
   useShortcut('k', 'Previous row', () => { move(-1); });

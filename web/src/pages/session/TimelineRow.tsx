@@ -8,7 +8,6 @@ import { headline, standing } from '../../lib/words';
 import type { Tone } from '../../theme';
 import { CodeBlock, Mono } from '../../ui/Code';
 import { Icon } from '../../ui/icons';
-import { Countdown } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
 import { Arguments, Life } from './Life';
@@ -88,7 +87,6 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
       {!open && life.receipt && life.receipt.outcome !== 'succeeded' && <div>{life.receipt.summary}</div>}
       {waiting && (
         <div className={classes.card}>
-          {hold.expiresAt !== undefined && <div className={classes.left}>waits for a human · <Countdown until={hold.expiresAt} /></div>}
           <ApprovalCard id={hold.id} compact />
         </div>
       )}
@@ -162,14 +160,14 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
       return <CallRow life={row.life} anchor={anchor} at={row.at} open={open} onToggle={toggle} onEvidence={onEvidence} />;
     case 'refused_answer':
       return (
-        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong>refused</strong> {row.text === '' ? 'what the model replied' : 'an answer'}</>}>
+        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong className={classes.word}>refused</strong> {row.text === '' ? 'what the model replied' : 'an answer'}</>}>
           {row.text !== '' && <blockquote className={classes.claim}>{row.text}</blockquote>}
           <Why refusal={row.refusal} />
         </Line>
       );
     case 'answer':
       return (
-        <Line anchor={anchor} at={row.at} tone={row.replaced ? 'refused' : 'plain'} open={open} onToggle={toggle} head={<><strong>{row.replaced ? 'refused and replaced' : 'answered'}</strong> {!open && <span className="dim">{firstLine(row.text)}</span>}</>}>
+        <Line anchor={anchor} at={row.at} tone={row.replaced ? 'refused' : 'plain'} open={open} onToggle={toggle} head={<><strong className={row.replaced ? classes.word : undefined}>{row.replaced ? 'refused and replaced' : 'answered'}</strong> {!open && <span className="dim">{firstLine(row.text)}</span>}</>}>
           {row.replaced && (
             <div>
               The model claimed what no receipt shows ({row.replaced.category}):
@@ -182,7 +180,7 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
       );
     case 'note':
       return (
-        <Line anchor={anchor} at={row.at} tone={row.failed ? 'failed' : 'plain'} head={<><strong>{NOTES[row.kind] ?? row.kind.replaceAll('_', ' ')}</strong> {firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') ? toggle : undefined}>
+        <Line anchor={anchor} at={row.at} tone={row.failed ? 'failed' : 'plain'} head={<><strong className={row.failed ? classes.word : undefined}>{NOTES[row.kind] ?? row.kind.replaceAll('_', ' ')}</strong> {firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') ? toggle : undefined}>
           {open && <CodeBlock text={row.text} />}
         </Line>
       );

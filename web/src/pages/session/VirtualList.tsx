@@ -13,6 +13,8 @@ export interface Target {
   key: string;
   /** Another number means: go there again. */
   turn: number;
+  /** Whether its head must be seen, or it suffices that it is somewhere in view. */
+  near?: boolean;
 }
 
 interface VirtualListProps<T> {
@@ -52,16 +54,16 @@ export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, 
     if (atEnd && element) element.scrollTop = element.scrollHeight;
   }, [atEnd, total, items.length]);
 
-  const goTo = useEffectEvent((key: string) => {
+  const goTo = useEffectEvent(({ key, near }: Target) => {
     const index = items.findIndex((item) => keyOf(item) === key);
     if (index === -1) return;
     setAtEnd(false);
     setSeen(items.length);
-    virtual.scrollToIndex(index, { align: 'auto' });
+    virtual.scrollToIndex(index, { align: near ? 'auto' : 'start' });
   });
   const present = target !== undefined && items.some((item) => keyOf(item) === target.key);
   useEffect(() => {
-    if (target && present) goTo(target.key);
+    if (target && present) goTo(target);
   }, [target, present]);
 
   const scrolled = () => {

@@ -1,5 +1,5 @@
-import { Anchor, Collapse } from '@mantine/core';
-import { useId, useState } from 'react';
+import { Anchor } from '@mantine/core';
+import { useState } from 'react';
 
 import type { Refusal } from '../../lib/calls';
 import { ruleWords } from '../../lib/words';
@@ -10,19 +10,18 @@ import classes from './session.module.css';
 /** A refusal: the code, the sentence, what to do next; "why?" shows the rule and its facts. It is the product at work. */
 export function Why({ refusal, before }: { refusal: Refusal; before?: string }) {
   const [open, setOpen] = useState(false);
-  const id = useId();
   const { details } = refusal;
   return (
     <div className={classes.why}>
       <div>
         {before !== undefined && <span>{before} </span>}
         <ErrorCode code={refusal.code} /> — {refusal.message}{' '}
-        <Anchor component="button" type="button" size="sm" c="dimmed" aria-expanded={open} aria-controls={id} onClick={() => { setOpen(!open); }}>
+        <button type="button" className={classes.link} aria-expanded={open} onClick={() => { setOpen(!open); }}>
           {open ? 'less' : 'why?'}
-        </Anchor>
+        </button>
       </div>
       {refusal.hint !== undefined && <div className="dim">What helps: {refusal.hint}</div>}
-      <Collapse expanded={open} id={id}>
+      {open && (
         <div className={classes.whyFacts}>
           <div>
             The rule <strong>{ruleWords(refusal.rule)}</strong> decided. Code decides from facts; the model was told this and could try another way.{' '}
@@ -32,7 +31,7 @@ export function Why({ refusal, before }: { refusal: Refusal; before?: string }) 
           </div>
           {details !== undefined && Object.keys(details).length > 0 && <JsonView value={details} label="the facts it decided by" />}
         </div>
-      </Collapse>
+      )}
     </div>
   );
 }
