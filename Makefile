@@ -11,7 +11,7 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
 
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS := classify dialect protocol_parse
+FUZZ_TARGETS := classify dialect protocol_parse ws_frame api_body
 
 # What the user has installed comes first; our own copy stands in a folder with its version in the name.
 export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin

@@ -32,13 +32,7 @@ const queries: QueryClient = new QueryClient({
 
 export function App() {
   return (
-    <MantineProvider
-      theme={theme}
-      defaultColorScheme="auto"
-      withCssVariables={false}
-      withGlobalClasses={false}
-      getStyleNonce={styleNonce}
-    >
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queries}>
         <ConfirmProvider>

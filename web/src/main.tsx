@@ -7,9 +7,6 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { App } from './app';
-import { adoptTheme } from './ui/sheet';
-
-adoptTheme();
 
 const root = document.getElementById('root');
 if (root) {

@@ -1,7 +1,7 @@
 // Four colours carry meaning and nothing else uses them: blue a read, amber a write or something waiting, red refused or
 // failed, green verified. Grey is everything else. Their values are in styles.css, for light and for dark.
 
-import { Anchor, createTheme, defaultVariantColorsResolver, Drawer, type MantineColorsTuple, Modal } from '@mantine/core';
+import { Anchor, createTheme, defaultVariantColorsResolver, type MantineColorsTuple } from '@mantine/core';
 
 const slate: MantineColorsTuple = [
   '#f6f7f9', '#e9ecf0', '#d3d8df', '#b4bcc8', '#8f9aab', '#6f7b8e', '#576273', '#434d5c', '#2d3541', '#1a2029',
@@ -37,9 +37,6 @@ export const theme = createTheme({
   // A link is known by its line, not by a colour: colours mean something here.
   components: {
     Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
-    // Their lock of the page's scrolling writes a `<style>` element, which the page does not allow; styles.css does it.
-    Modal: Modal.extend({ defaultProps: { lockScroll: false } }),
-    Drawer: Drawer.extend({ defaultProps: { lockScroll: false } }),
   },
 });
 

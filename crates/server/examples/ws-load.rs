@@ -232,15 +232,16 @@ fn report(scenario: Scenario, outcome: &Outcome, memory: Option<(u64, u64)>, too
         ("delivery p99", format!("{:.1} ms", outcome.p99_ms)),
         ("delivery max", format!("{:.1} ms", outcome.max_ms)),
     ];
-    for (name, value) in rows {
-        println!("  {name:<26}{value:>16}");
+    let row = |name: &str, value: &str| println!("  {name:<26}{value:>16}");
+    for (name, value) in &rows {
+        row(name, value);
     }
     // What an earlier load used is still with the process: only the first shows what a watcher costs.
     if let Some((before, idle)) = memory {
         let each = idle.saturating_sub(before) / scenario.watchers();
         let resident = format!("{}, {} MB", before / 1_000_000, idle / 1_000_000);
-        println!("  {:<26}{resident:>16}", "resident before, idle");
-        println!("  {:<26}{:>13} B", "memory of an idle watcher", each);
+        row("resident before, idle", &resident);
+        row("memory of an idle watcher", &format!("{each} B"));
     }
     let good = lost == 0 && outcome.out_of_order == 0 && outcome.p99_ms < P99_MS;
     println!("  {}", if good { "good" } else { "NOT GOOD" });

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::http::{Peer, StyleNonce, policy};
+use crate::http::{Peer, Styles, policy};
 use crate::problem::{Code, Problem};
 
 /// The built dashboard; empty where it was not built.
@@ -149,13 +149,19 @@ fn index(peer: &Peer) -> Response {
     let Some(page) = Dashboard::get("index.html") else {
         return html(NO_DASHBOARD.to_owned());
     };
-    let nonce = StyleNonce(crate::auth::random_hex::<16>());
-    let page = String::from_utf8_lossy(&page.data).replace(NONCE, &nonce.0);
+    let mut page = String::from_utf8_lossy(&page.data).into_owned();
+    let styles = if page.contains(NONCE) {
+        let nonce = crate::auth::random_hex::<16>();
+        page = page.replace(NONCE, &nonce);
+        Styles::Nonce(nonce)
+    } else {
+        Styles::Any
+    };
     let mut response = html(page);
     put(
         &mut response,
         header::CONTENT_SECURITY_POLICY,
-        &policy(Some(peer), Some(&nonce)),
+        &policy(Some(peer), &styles),
     );
     response
 }

@@ -185,6 +185,14 @@ impl Store {
         self.look(move |conn| look::logins(conn, &user, now)).await
     }
 
+    /// A browser that is used stays signed in until then. Nothing happens if it is not signed in any more.
+    pub async fn extend_login(&self, hash: &ContentHash, until: Timestamp) -> Result<(), Error> {
+        let (hash, until) = (*hash, nanoseconds(until)?);
+        self.backend
+            .write(false, move |conn| write::extend_login(conn, &hash, until))
+            .await
+    }
+
     /// A browser signed out.
     pub async fn remove_login(&self, hash: &ContentHash) -> Result<(), Error> {
         let hash = *hash;

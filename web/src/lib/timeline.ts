@@ -82,6 +82,14 @@ function merged(known: readonly RecordEvent[], fresh: readonly RecordEvent[]): r
   return [...all.values()].sort((a, b) => a.sequence - b.sequence);
 }
 
+/** The last event before the first gap. Events are numbered from one: what is missing was lost on the way. */
+export function wholeUntil(events: readonly RecordEvent[]): number {
+  if (events.at(-1)?.sequence === events.length) return events.length;
+  let at = 0;
+  while (events[at]?.sequence === at + 1) at += 1;
+  return at;
+}
+
 const ENDS_TEXT = new Set(['proposal.received', 'decision.made', 'answer.given', 'execution.completed']);
 
 export function reduceTimeline(state: TimelineState, action: Action): TimelineState {

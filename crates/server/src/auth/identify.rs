@@ -1,5 +1,7 @@
 //! Who a request is from: its cookie or its token.
 
+use std::time::Duration;
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -16,6 +18,8 @@ use crate::http::{Peer, changes, is_upgrade};
 use crate::problem::{Code, Problem};
 use crate::wire::Scope;
 
+/// How much longer a login must become for that to be written down.
+const EXTEND_EVERY: Duration = Duration::from_secs(60);
 /// What a page sends with each change.
 const CSRF: &str = "x-csrf-token";
 /// Where one signs in: there is no token against other sites yet, so that only the origin counts.
@@ -98,16 +102,17 @@ impl Auth {
         let Some((login, user)) = self.store.login(hash, now).await? else {
             return Ok(None);
         };
-        if seen == Seen::Now {
-            self.keep_alive(&login, now).await?;
+        let until = self.until(login.created_at, now);
+        if until <= now {
+            return Ok(None);
+        }
+        // Not with each request: the database has better things to do.
+        let worth = self.sessions.idle.get().min(EXTEND_EVERY * 10) / 10;
+        let later = login.expires_at.checked_add(worth).unwrap_or(until);
+        if seen == Seen::Now && until > later {
+            self.store.extend_login(hash, until).await?;
         }
         Ok(Some(login_caller(login, user)))
-    }
-
-    /// A browser that is used stays signed in, but never beyond its absolute end.
-    async fn keep_alive(&self, login: &Login, now: Timestamp) -> Result<(), Problem> {
-        let _ = (login, now, &self.sessions);
-        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ mod cookie;
 mod first;
 mod identify;
 mod me;
+mod oidc;
 mod password;
 mod recheck;
 mod secret;
@@ -33,6 +34,7 @@ pub use first::sign_in_link;
 pub(crate) use identify::identify;
 pub(crate) use secret::random_hex;
 
+use self::oidc::Oidc;
 use self::password::Passwords;
 use self::recheck::Known;
 use self::throttle::Throttle;
@@ -49,6 +51,7 @@ pub(crate) struct Auth {
     throttle: Throttle,
     limits: Limits,
     known: Known,
+    oidc: Option<Oidc>,
 }
 
 impl Auth {
@@ -62,6 +65,7 @@ impl Auth {
             throttle: Throttle::new(server.limits.sign_in_attempts),
             limits: Limits::new(&server.limits),
             known: Known::default(),
+            oidc: server.oidc.as_ref().map(Oidc::new).transpose()?,
         })
     }
 
@@ -98,6 +102,8 @@ pub(crate) fn routes() -> Routes {
         .route(Access::Public, routes!(sign_in::options))
         .route(Access::Public, routes!(sign_in::with_password))
         .route(Access::Public, routes!(sign_in::with_link))
+        .route(Access::Public, routes!(oidc::start))
+        .route(Access::Public, routes!(oidc::callback))
         .route(Access::Read, routes!(sign_in::out))
         .route(Access::Read, routes!(me::show))
         .route(Access::Read, routes!(me::set_password))

@@ -97,7 +97,7 @@ pub(super) async fn with_link(
                 Code::SignInFailed,
                 "the link was used, has expired or was never made",
             )
-            .hint("ask for a new one; the server prints one with `interlock users link`"))
+            .hint("ask for a new one; the server prints one with `interlock user link`"))
         }
     }
 }

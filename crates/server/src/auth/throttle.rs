@@ -67,7 +67,7 @@ impl Throttle {
         if let Some(wait) = wait {
             return Err(
                 Problem::new(Code::RateLimited, "too many attempts to sign in have failed")
-                    .hint("wait; whoever runs the server can make a sign-in link with `interlock users link`")
+                    .hint("wait; whoever runs the server can make a sign-in link with `interlock user link`")
                     .retry_after(wait.as_secs() + 1),
             );
         }
@@ -229,8 +229,10 @@ mod tests {
         let throttle = Throttle::new(1);
         let now = Instant::now();
         for number in 0..(MOST * 2) {
-            let address = IpAddr::from([10, (number >> 16) as u8, (number >> 8) as u8, number as u8]);
-            let at = now + Duration::from_millis(number as u64);
+            let number = u32::try_from(number).unwrap();
+            let [_, a, b, c] = number.to_be_bytes();
+            let address = IpAddr::from([10, a, b, c]);
+            let at = now + Duration::from_millis(u64::from(number));
             throttle.attempt(Some(&number.to_string()), address, at).unwrap();
         }
         assert!(held(&throttle.names).seen.len() <= MOST);

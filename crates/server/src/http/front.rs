@@ -92,7 +92,7 @@ pub(super) async fn in_time(State(limit): State<Duration>, request: Request, nex
 }
 
 /// Errors that a library wrote as plain text leave as problems like all others.
-pub(super) async fn problems(State(_): State<Arc<Site>>, request: Request, next: Next) -> Response {
+pub(super) async fn problems(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
     if !(status.is_client_error() || status.is_server_error()) {

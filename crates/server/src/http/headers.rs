@@ -8,9 +8,16 @@ const CROSS_ORIGIN_OPENER: HeaderName = HeaderName::from_static("cross-origin-op
 const CROSS_ORIGIN_RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const PERMISSIONS: HeaderName = HeaderName::from_static("permissions-policy");
 
-/// Which styles a page may have: one that gives them a number used once, and no other.
-#[derive(Debug, Clone)]
-pub(crate) struct StyleNonce(pub(crate) String);
+/// Which style elements a page may have; sheets of ours it may always have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Styles {
+    /// None.
+    No,
+    /// Those with this number used once.
+    Nonce(String),
+    /// Any: for a page that was built without a place for the number.
+    Any,
+}
 
 /// Puts them on an answer. What a handler has set stays.
 pub(super) fn secure(headers: &mut HeaderMap, peer: Option<&Peer>) {
@@ -35,7 +42,7 @@ pub(super) fn secure(headers: &mut HeaderMap, peer: Option<&Peer>) {
         );
     }
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
-        && let Ok(policy) = HeaderValue::try_from(policy(peer, None))
+        && let Ok(policy) = HeaderValue::try_from(policy(peer, &Styles::No))
     {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
@@ -43,16 +50,18 @@ pub(super) fn secure(headers: &mut HeaderMap, peer: Option<&Peer>) {
 
 /// What a page may load, and from where: from us. Style attributes are allowed because components set sizes and places
 /// with them; style elements need the nonce.
-pub(crate) fn policy(peer: Option<&Peer>, nonce: Option<&StyleNonce>) -> String {
+pub(crate) fn policy(peer: Option<&Peer>, styles: &Styles) -> String {
     let sockets = peer
         .map(|peer| {
             let rest = peer.origin.strip_prefix("http").unwrap_or_default();
             format!(" ws{rest}")
         })
         .unwrap_or_default();
-    let styles = nonce
-        .map(|StyleNonce(nonce)| format!(" 'nonce-{nonce}'"))
-        .unwrap_or_default();
+    let styles = match styles {
+        Styles::No => String::new(),
+        Styles::Nonce(nonce) => format!(" 'nonce-{nonce}'"),
+        Styles::Any => " 'unsafe-inline'".to_owned(),
+    };
     format!(
         "default-src 'self'; script-src 'self'; style-src 'self'{styles}; style-src-attr 'unsafe-inline'; \
          img-src 'self' data:; font-src 'self'; connect-src 'self'{sockets}; object-src 'none'; base-uri 'none'; \

@@ -19,7 +19,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
 pub(crate) use front::{changes, is_upgrade};
-pub(crate) use headers::{StyleNonce, policy};
+pub(crate) use headers::{Styles, policy};
 pub(crate) use limits::{Limits, network};
 pub(crate) use site::{Peer, Site};
 
@@ -40,7 +40,8 @@ pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
         ))
         .layer(from_fn_with_state(limits.request_timeout.get(), front::in_time))
         .layer(from_fn(secrets::mark))
-        .layer(from_fn_with_state(site.clone(), front::problems))
+        .layer(from_fn(front::problems))
+        .layer(from_fn(crate::metrics::count_requests))
         .layer(CompressionLayer::new().compress_when(secrets::may_compress as secrets::MayCompress))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(crate::metrics::count_requests))

@@ -245,9 +245,8 @@ impl Connection {
         let request = match message {
             Message::Text(text) => Request::parse(text.as_str()),
             Message::Binary(_) => Err("frames are text; this one is binary".to_owned()),
-            Message::Ping(_) | Message::Pong(_) => return Ok(()),
-            // Answered by the library; the next look says that it is over.
-            Message::Close(_) => return Ok(()),
+            // Answered by the library. After a close the next look says that it is over.
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return Ok(()),
         };
         self.received.increment(1);
         let answer = match request {

@@ -221,7 +221,8 @@ pub(crate) trait WithJson {
 
 impl WithJson for reqwest::RequestBuilder {
     fn json(self, body: &Value) -> Self {
-        self.header("content-type", "application/json").body(body.to_string())
+        self.header("content-type", "application/json")
+            .body(body.to_string())
     }
 }
 

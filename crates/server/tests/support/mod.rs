@@ -34,17 +34,17 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 /// What may differ from one test to the next.
-pub struct Wish {
+pub(crate) struct Wish {
     /// The configuration; it listens on a free port of loopback unless it says otherwise.
-    pub config: Config,
+    pub(crate) config: Config,
     /// What the model says, as a script.
-    pub script: Value,
+    pub(crate) script: Value,
     /// The agents.
-    pub agents: BTreeMap<String, AgentOptions>,
+    pub(crate) agents: BTreeMap<String, AgentOptions>,
     /// The chains.
-    pub chains: BTreeMap<String, ChainOptions>,
+    pub(crate) chains: BTreeMap<String, ChainOptions>,
     /// Whether workers run sessions.
-    pub works: bool,
+    pub(crate) works: bool,
 }
 
 impl Default for Wish {
@@ -64,7 +64,7 @@ impl Default for Wish {
 
 impl Wish {
     /// With this changed in its configuration.
-    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut wish = Self::default();
         change(&mut wish.config);
         wish
@@ -72,13 +72,13 @@ impl Wish {
 }
 
 /// A server that runs.
-pub struct Running {
+pub(crate) struct Running {
     /// `http://127.0.0.1:PORT`
-    pub url: String,
-    pub serving: Serving,
-    pub store: Store,
-    pub engine: Engine,
-    pub folder: PathBuf,
+    pub(crate) url: String,
+    pub(crate) serving: Serving,
+    pub(crate) store: Store,
+    pub(crate) engine: Engine,
+    pub(crate) folder: PathBuf,
     _root: tempfile::TempDir,
 }
 
@@ -89,7 +89,7 @@ fn metrics() -> Recorded {
 }
 
 /// An engine over a new database in this folder, with nothing connected.
-pub fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
+pub(crate) fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
     let config = &wish.config;
     let store = Store::open(&StoreOptions::file(folder.join("interlock.db"))).unwrap();
     let text = wish.script.to_string();
@@ -137,12 +137,12 @@ pub fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
 
 impl Running {
     /// Starts one.
-    pub async fn start(wish: Wish) -> Self {
+    pub(crate) async fn start(wish: Wish) -> Self {
         Self::try_start(wish).await.expect("the server starts")
     }
 
     /// Starts one, or says why it does not.
-    pub async fn try_start(wish: Wish) -> Result<Self, interlock_server::Error> {
+    pub(crate) async fn try_start(wish: Wish) -> Result<Self, interlock_server::Error> {
         let root = tempfile::tempdir().unwrap();
         let (engine, infra) = engine(&wish, root.path());
         let app = App::new(Parts {
@@ -166,12 +166,12 @@ impl Running {
     }
 
     /// Somebody whom nobody knows yet.
-    pub fn anybody(&self) -> Caller {
+    pub(crate) fn anybody(&self) -> Caller {
         Caller::new(&self.url)
     }
 
     /// The first admin, signed in with the link.
-    pub async fn admin(&self) -> Caller {
+    pub(crate) async fn admin(&self) -> Caller {
         let (_, link) = sign_in_link(&self.store, None).await.unwrap();
         let mut caller = self.anybody();
         caller.link(&link).await;
@@ -179,7 +179,7 @@ impl Running {
     }
 
     /// A user of this role, made at once.
-    pub async fn user(&self, name: &str, role: Role) -> UserId {
+    pub(crate) async fn user(&self, name: &str, role: Role) -> UserId {
         let id = UserId::new(name).unwrap();
         let user = User {
             id: id.clone(),
@@ -196,7 +196,7 @@ impl Running {
     }
 
     /// Somebody of this role, signed in with a link.
-    pub async fn signed_in(&self, name: &str, role: Role) -> Caller {
+    pub(crate) async fn signed_in(&self, name: &str, role: Role) -> Caller {
         let id = self.user(name, role).await;
         let (_, link) = sign_in_link(&self.store, Some(&id)).await.unwrap();
         let mut caller = self.anybody();
@@ -205,8 +205,11 @@ impl Running {
     }
 
     /// The secret of a new token with these scopes, of a new user with this role.
-    pub async fn token(&self, role: Role, scopes: &[&str]) -> String {
-        let secret = format!("ilk_{}", ContentHash::of(format!("{role} {scopes:?} {:?}", Timestamp::now())));
+    pub(crate) async fn token(&self, role: Role, scopes: &[&str]) -> String {
+        let secret = format!(
+            "ilk_{}",
+            ContentHash::of(format!("{role} {scopes:?} {:?}", Timestamp::now()))
+        );
         let user = self.user(&format!("owner-{}", &secret[4..16]), role).await;
         let token = ApiToken {
             id: format!("tok_{}", &secret[4..20]),
@@ -224,7 +227,7 @@ impl Running {
     }
 
     /// A program with a new token.
-    pub async fn program(&self, role: Role, scopes: &[&str]) -> Caller {
+    pub(crate) async fn program(&self, role: Role, scopes: &[&str]) -> Caller {
         let secret = self.token(role, scopes).await;
         self.anybody().with("authorization", &format!("Bearer {secret}"))
     }
@@ -232,32 +235,35 @@ impl Running {
 
 /// Somebody who calls the API.
 #[derive(Clone)]
-pub struct Caller {
+pub(crate) struct Caller {
     url: String,
     client: reqwest::Client,
     /// What goes with each request.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
 }
 
 /// What came back.
 #[derive(Debug, Clone)]
-pub struct Reply {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub text: String,
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
     /// `null` if it is no JSON.
-    pub json: Value,
+    pub(crate) json: Value,
 }
 
 impl Reply {
     /// The status and, for an error, its code.
-    pub fn short(&self) -> (u16, &str) {
-        (self.status.as_u16(), self.json["code"].as_str().unwrap_or_default())
+    pub(crate) fn short(&self) -> (u16, &str) {
+        (
+            self.status.as_u16(),
+            self.json["code"].as_str().unwrap_or_default(),
+        )
     }
 }
 
 impl Caller {
-    pub fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         // The second call in one process finds it installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
@@ -274,44 +280,44 @@ impl Caller {
 
     /// With another client.
     #[must_use]
-    pub fn over(mut self, client: reqwest::Client) -> Self {
+    pub(crate) fn over(mut self, client: reqwest::Client) -> Self {
         self.client = client;
         self
     }
 
     /// With one more header on each request.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
     }
 
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         let name: HeaderName = name.parse().unwrap();
         self.headers.insert(name, HeaderValue::from_str(value).unwrap());
     }
 
     /// Without a header.
     #[must_use]
-    pub fn without(mut self, name: &str) -> Self {
+    pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.remove(name);
         self
     }
 
     /// The cookie, `interlock_session=…`.
-    pub fn cookie(&self) -> String {
+    pub(crate) fn cookie(&self) -> String {
         self.headers["cookie"].to_str().unwrap().to_owned()
     }
 
     /// Signs in with a link: keeps the cookie and the token against other sites.
-    pub async fn link(&mut self, link: &str) -> Reply {
+    pub(crate) async fn link(&mut self, link: &str) -> Reply {
         let reply = self.post("/api/v1/auth/link", &json!({ "link": link })).await;
         self.keep(&reply);
         reply
     }
 
     /// Keeps the cookie and the token of an answer to signing in.
-    pub fn keep(&mut self, reply: &Reply) {
+    pub(crate) fn keep(&mut self, reply: &Reply) {
         assert_eq!(reply.status, 200, "{}", reply.text);
         let cookie = reply.headers["set-cookie"].to_str().unwrap();
         let cookie = cookie.split(';').next().unwrap().to_owned();
@@ -319,28 +325,28 @@ impl Caller {
         self.set("x-csrf-token", reply.json["csrf"].as_str().unwrap());
     }
 
-    pub async fn get(&self, path: &str) -> Reply {
+    pub(crate) async fn get(&self, path: &str) -> Reply {
         self.ask(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
         self.ask(Method::POST, path, Some(body)).await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Reply {
         self.ask(Method::PUT, path, Some(body)).await
     }
 
-    pub async fn patch(&self, path: &str, body: &Value) -> Reply {
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Reply {
         self.ask(Method::PATCH, path, Some(body)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Reply {
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
         self.ask(Method::DELETE, path, None).await
     }
 
     /// Asks. The body, if there is one, goes as JSON.
-    pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let mut request = self
             .client
             .request(method, format!("{}{path}", self.url))
@@ -353,7 +359,7 @@ impl Caller {
         Self::reply(request.send().await.unwrap()).await
     }
 
-    pub async fn reply(response: reqwest::Response) -> Reply {
+    pub(crate) async fn reply(response: reqwest::Response) -> Reply {
         let status = response.status();
         let headers = response.headers().clone();
         let text = response.text().await.unwrap();

@@ -36,6 +36,9 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
         went_on: None,
         wakes: false,
     };
+    // What the store itself has to tell comes after the events of the batch, in place as in number.
+    let mut was_decided = false;
+    let mut to_tell = None;
     for row in &batch.rows {
         match row {
             Row::Event(row) => {
@@ -47,13 +50,7 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
             }
             Row::Hold { status, .. } => {
                 once::hold(conn, key, row)?;
-                if batch.claim.is_none()
-                    && *status != "pending"
-                    && let Some(place) = decided(conn, key, batch.at)?
-                {
-                    applied.went_on = Some(place);
-                    applied.wakes = true;
-                }
+                was_decided |= batch.claim.is_none() && *status != "pending";
             }
             Row::Status {
                 status,
@@ -62,12 +59,19 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
             } => {
                 let stands = set_status(conn, key, batch.at, *status, answer.as_deref(), error.as_deref())?;
                 if stands == Status::Pending && *status == Status::Held {
-                    applied.went_on = Some(super::queue::tell_status(conn, key, batch.at, stands)?);
+                    to_tell = Some(stands);
                 }
                 applied.wakes |= !matches!(status, Status::InProgress | Status::Cancelling);
             }
             other => record(conn, key, other)?,
         }
+    }
+    if let Some(status) = to_tell {
+        applied.went_on = Some(super::queue::tell_status(conn, key, batch.at, status)?);
+    }
+    if was_decided && let Some(place) = decided(conn, key, batch.at)? {
+        applied.went_on = Some(place);
+        applied.wakes = true;
     }
     Ok(applied)
 }

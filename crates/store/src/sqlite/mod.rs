@@ -41,8 +41,8 @@ pub(crate) mod write {
     pub(crate) use super::audit::audit;
     pub(crate) use super::notes::remember;
     pub(crate) use super::people::{
-        change_user, create_link, create_login, create_token, create_user, remove_login, remove_logins,
-        remove_user, remove_view, revoke_token, save_view, seen, use_link, used,
+        change_user, create_link, create_login, create_token, create_user, extend_login, remove_login,
+        remove_logins, remove_user, remove_view, revoke_token, save_view, seen, use_link, used,
     };
     pub(crate) use super::queue::{
         claim, claim_next, heartbeat, put_back_idle, release, reopen, request_cancel, resubmit, submit,

@@ -227,6 +227,12 @@ pub(crate) fn logins(conn: &Connection, user: &UserId, now: i64) -> Result<Vec<L
     rows(conn, &sql, params![user.as_str(), now], |row| to_login(row, 0))
 }
 
+pub(crate) fn extend_login(conn: &Connection, hash: &ContentHash, until: i64) -> Result<(), Error> {
+    conn.prepare_cached("UPDATE logins SET expires_at = ? WHERE hash = ?")?
+        .execute(params![until, hash.as_bytes()])?;
+    Ok(())
+}
+
 pub(crate) fn remove_login(conn: &Connection, hash: &ContentHash) -> Result<(), Error> {
     conn.prepare_cached("DELETE FROM logins WHERE hash = ?")?
         .execute(params![hash.as_bytes()])?;

@@ -232,6 +232,24 @@ async fn a_feed_begins_now_and_wakes_for_whatever_is_told() {
 }
 
 #[tokio::test]
+async fn what_the_store_adds_to_a_batch_comes_after_it() {
+    let store = memory();
+    let claim = claimed(&store, 1).await;
+    let open = hold(1, 1);
+    let held = vec![Record::Hold(open.clone()), event("waits"), status(Status::Held)];
+    store.append(batch(&claim, held)).await.unwrap();
+    let yes = vec![Record::Hold(approved(open, "ada")), event("yes")];
+    store.append(unclaimed(1, yes)).await.unwrap();
+    let numbers: Vec<u64> = whole(&store)
+        .await
+        .iter()
+        .map(|event| event.sequence.get())
+        .collect();
+    let in_order: Vec<u64> = (1..).take(numbers.len()).collect();
+    assert_eq!(numbers, in_order);
+}
+
+#[tokio::test]
 async fn whoever_stops_waiting_misses_nothing() {
     let store = memory();
     let mut feed = store.feed().await.unwrap();

@@ -102,6 +102,13 @@ describe('why a decision did not take', () => {
     expect(told.todo).not.toBe('');
     expect(told.meaning).not.toBe('');
   });
+  it('says of a refused edit what to do about the arguments, and names the rule', () => {
+    const details = { code: 'STRICT_RESOLUTION' } as unknown as NonNullable<ApiError['problem']['details']>;
+    const refused = new ApiError({ type: '', title: 'T', status: 403, detail: 'D', code: 'ACTION_NOT_ALLOWED', details });
+    expect(trouble(refused, seen, seen, 'editing')).toEqual({
+      title: 'The gate refuses it', meaning: 'D', todo: 'Change the arguments so that they fit, or leave the plan as it was.', code: 'STRICT_RESOLUTION',
+    });
+  });
   it('uses what the server says to do', () => {
     expect(trouble(problem(403, 'ACTION_NOT_ALLOWED', 'Look again.'), seen, seen).todo).toBe('Look again.');
   });

@@ -60,10 +60,10 @@ export function useDecision(shown: Approval | undefined): Decision {
     }
   };
 
-  const explain = async (error: unknown, seen: Approval) => {
+  const explain = async (error: unknown, seen: Approval, what: Busy) => {
     opened.current = undefined;
     const now = await fresh(seen);
-    setFailed(trouble(error, seen, now));
+    setFailed(trouble(error, seen, now, what === 'editing' ? 'editing' : 'deciding'));
   };
 
   const settled = (answer: Approval) => {
@@ -78,7 +78,7 @@ export function useDecision(shown: Approval | undefined): Decision {
     try {
       return await work(shown);
     } catch (error) {
-      await explain(error, shown);
+      await explain(error, shown, what);
       return undefined;
     } finally {
       setBusy(undefined);

@@ -171,8 +171,14 @@ export interface Trouble {
   code?: string | undefined;
 }
 
+/** The gate's own code, which says more than that it said no. */
+function ruleOf(error: ApiError): string | undefined {
+  const facts: Record<string, unknown> = error.problem.details ?? {};
+  return typeof facts.code === 'string' ? facts.code : undefined;
+}
+
 /** Why a decision did not take, in words. `seen` is what was on the screen, `now` what the server says after. */
-export function trouble(error: unknown, seen: Approval, now: Approval | undefined): Trouble {
+export function trouble(error: unknown, seen: Approval, now: Approval | undefined, doing: 'deciding' | 'editing' = 'deciding'): Trouble {
   if (!(error instanceof ApiError)) {
     return {
       title: 'The page has a fault',
@@ -223,8 +229,10 @@ export function trouble(error: unknown, seen: Approval, now: Approval | undefine
     return {
       title: 'The gate refuses it',
       meaning: problem.detail,
-      todo: todo ?? 'Things stand differently now than when the plan was made. Deny it with that reason, so that the agent looks again, or edit it.',
-      code,
+      todo: todo ?? (doing === 'editing'
+        ? 'Change the arguments so that they fit, or leave the plan as it was.'
+        : 'Things stand differently now than when the plan was made. Deny it with that reason, so that the agent looks again, or edit it.'),
+      code: ruleOf(error) ?? code,
     };
   }
   if (code === 'CSRF_FAILED' || status === 401) {

@@ -60,6 +60,7 @@ function SessionPage({ id }: { id: string }) {
   const [rowTarget, setRowTarget] = useState<Target>();
   const [callTarget, setCallTarget] = useState<Target>();
   const [current, setCurrent] = useState<string>();
+  const [asked, setAsked] = useState(0);
   const [answerOpen, setAnswerOpen] = useState(true);
 
   const sections = useMemo(() => sectionsOf(state), [state]);
@@ -136,7 +137,7 @@ function SessionPage({ id }: { id: string }) {
   const timeline = (
     <TimelinePane
       lines={lines} ready={ready} follow={running} open={openRows} onToggle={toggleRow} onEvidence={showEvidence}
-      target={rowTarget} current={current} asking={asking}
+      target={rowTarget} toEnd={asked} current={current} asking={asking}
     />
   );
   const tools = (
@@ -147,7 +148,7 @@ function SessionPage({ id }: { id: string }) {
     />
   );
   const ended = detail.full_answer !== undefined && detail.full_answer !== null ? true : !running;
-  const ask = detail.can_ask && operate && <AskBox session={id} onAsked={watch.refresh} />;
+  const ask = detail.can_ask && operate && <AskBox session={id} onAsked={() => { setAsked(asked + 1); watch.refresh(); }} />;
 
   return (
     <div ref={page} className={classes.page} style={{ height }}>

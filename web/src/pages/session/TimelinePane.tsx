@@ -17,13 +17,14 @@ interface TimelinePaneProps {
   onToggle: (key: string) => void;
   onEvidence: (id: string) => void;
   target: Target | undefined;
+  toEnd: number;
   current: string | undefined;
   asking: ReadonlyMap<string, string>;
 }
 
 const lineKey = (line: Line) => line.key;
 
-export function TimelinePane({ lines, ready, follow, open, onToggle, onEvidence, target, current, asking }: TimelinePaneProps) {
+export function TimelinePane({ lines, ready, follow, open, onToggle, onEvidence, target, toEnd, current, asking }: TimelinePaneProps) {
   const render = useCallback(
     (line: Line): ReactNode => {
       if (line.type === 'stage') {
@@ -80,7 +81,7 @@ export function TimelinePane({ lines, ready, follow, open, onToggle, onEvidence,
           {ready ? <Empty title="Nothing has happened yet">It waits for a free worker. Every step appears here as it is taken.</Empty> : <Loading what="the timeline" lines={8} />}
         </div>
       ) : (
-        <VirtualList items={lines} keyOf={lineKey} render={render} estimate={34} label="Timeline" follow={follow} target={target} current={current} />
+        <VirtualList items={lines} keyOf={lineKey} render={render} estimate={34} label="Timeline" follow={follow} target={target} toEnd={toEnd} current={current} />
       )}
       {asking.size > 0 && (
         <div className={classes.wait} role="status">

@@ -26,16 +26,24 @@ interface VirtualListProps<T> {
   /** Where to begin: at the end, and stay there, or at the top. */
   follow: boolean;
   target?: Target | undefined;
+  /** Another number means: go to the end, and follow it. */
+  toEnd?: number;
   /** The row that keys go to. */
   current?: string | undefined;
 }
 
 const NEAR = 32;
 
-export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, target, current }: VirtualListProps<T>) {
+export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, target, toEnd = 0, current }: VirtualListProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
+  const lastTop = useRef(0);
   const [atEnd, setAtEnd] = useState(follow);
   const [seen, setSeen] = useState(0);
+  const [sentToEnd, setSentToEnd] = useState(toEnd);
+  if (toEnd !== sentToEnd) {
+    setSentToEnd(toEnd);
+    setAtEnd(true);
+  }
   // eslint-disable-next-line react-hooks/incompatible-library -- it is drawn anew on every change; nothing here is kept between
   const virtual = useVirtualizer({
     count: items.length,
@@ -70,9 +78,12 @@ export function VirtualList<T>({ items, keyOf, render, estimate, label, follow, 
     const element = scroller.current;
     if (!element) return;
     const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    setAtEnd(end);
-    if (end) setSeen(items.length);
-    else if (atEnd) setSeen(items.length);
+    // Only a reader moves up. What grows below moves nothing, and is followed.
+    const up = element.scrollTop < lastTop.current - 1;
+    lastTop.current = element.scrollTop;
+    if (end) setAtEnd(true);
+    else if (up) setAtEnd(false);
+    if (end || (up && atEnd)) setSeen(items.length);
   };
   const fresh = atEnd || seen === 0 ? 0 : items.length - seen;
 

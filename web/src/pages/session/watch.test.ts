@@ -10,6 +10,7 @@ interface Fake extends Sources {
   say: (event: Partial<LiveEvent>) => void;
   after: number | undefined;
   entries: number;
+  known: number;
 }
 
 function fake(known: number): Fake {
@@ -18,13 +19,14 @@ function fake(known: number): Fake {
     asked: [],
     after: undefined,
     entries: 5,
+    known,
     get: <T>(path: string, query?: Record<string, string | number>) => {
       made.asked.push(path);
       const answer = () => {
         if (path.endsWith('/timeline')) return { entries: fixture.timeline.entries.slice(0, made.entries), sequence: known };
         if (path.endsWith('/events')) {
           const after = Number(query?.after ?? 0);
-          const events = fixture.events.filter((event) => event.sequence > after && event.sequence <= known);
+          const events = fixture.events.filter((event) => event.sequence > after && event.sequence <= made.known);
           return { events: events.slice(0, 4), more: events.length > 4 };
         }
         return fixture.detail;
@@ -89,6 +91,32 @@ describe('watching a session', () => {
     for (const event of fixture.events.slice(10, 30)) sources.say({ ...event, position: event.sequence });
     await vi.runAllTimersAsync();
     expect(sources.asked.filter((path) => path.endsWith('/timeline'))).toHaveLength(before + 1);
+    stop();
+  });
+
+  it('asks for an event that did not come, once', async () => {
+    const sources = fake(10);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.runAllTimersAsync();
+    sources.known = 13;
+    for (const event of fixture.events.slice(11, 13)) sources.say({ ...event, position: event.sequence });
+    await vi.runAllTimersAsync();
+    expect(watch.get().state.events.map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    stop();
+  });
+
+  it('does not ask without end for what the server does not have', async () => {
+    const sources = fake(10);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.runAllTimersAsync();
+    const before = sources.asked.filter((path) => path.endsWith('/events')).length;
+    for (const event of fixture.events.slice(11, 20)) {
+      sources.say({ ...event, position: event.sequence });
+      await vi.runAllTimersAsync();
+    }
+    expect(sources.asked.filter((path) => path.endsWith('/events')).length - before).toBe(1);
     stop();
   });
 

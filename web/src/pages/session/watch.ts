@@ -6,7 +6,7 @@ import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { api, type Schemas } from '../../api/client';
 import { live, type LiveEvent } from '../../api/live';
 import { type RecordEvent } from '../../lib/calls';
-import { type Action, emptyTimeline, impliesDetail, impliesText, recordEvent, reduceTimeline, type TimelineState } from '../../lib/timeline';
+import { type Action, emptyTimeline, impliesDetail, impliesText, recordEvent, reduceTimeline, type TimelineState, wholeUntil } from '../../lib/timeline';
 
 /** As much of the API and the line as is used here. */
 export interface Sources {
@@ -78,6 +78,9 @@ export class SessionWatch {
   private abort = new AbortController();
   private readonly detail = new Again(() => this.readDetail());
   private readonly timeline = new Again(() => this.readTimeline());
+  private readonly missing = new Again(() => this.readEvents(this.abort.signal));
+  /** The gap that was asked for already: it is not asked for again and again. */
+  private gap = -1;
 
   constructor(id: string, sources: Sources = real) {
     this.id = id;
@@ -108,6 +111,7 @@ export class SessionWatch {
       unsubscribe?.();
       this.detail.stop();
       this.timeline.stop();
+      this.missing.stop();
       clearTimeout(this.flushing);
       this.flushing = undefined;
     };
@@ -165,12 +169,12 @@ export class SessionWatch {
   private async readEvents(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
-        const after = this.watched.state.events.at(-1)?.sequence ?? 0;
+        const after = wholeUntil(this.watched.state.events);
         const page = await this.sources.get<Schemas['EventPage']>(`/sessions/${this.id}/events`, { after, limit: PAGE }, signal);
         if (signal.aborted) return;
         const events = page.events.map((event) => recordEvent(event)).filter((event) => event !== undefined);
         this.apply([{ type: 'events', events }]);
-        if (!page.more || events.length === 0) return;
+        if (!page.more || events.length === 0 || wholeUntil(this.watched.state.events) === after) return;
       }
     } catch (error) {
       if (!signal.aborted) this.become({ partial: error });
@@ -231,6 +235,11 @@ export class SessionWatch {
     }
     const state = joined.reduce(reduceTimeline, this.watched.state);
     this.become({ state });
+    const whole = wholeUntil(state.events);
+    if (whole < state.events.length && whole !== this.gap) {
+      this.gap = whole;
+      this.missing.soon();
+    }
   }
 }
 

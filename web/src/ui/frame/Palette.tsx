@@ -128,7 +128,7 @@ export function Palette() {
       <button type="button" className="search-button" onClick={() => { setOpen(true); }} aria-label="Search">
         <Icon name="search" /><span className="wide">Search</span><span className="wide"><Keys keys="/" /></span>
       </button>
-      <Modal.Root opened={open} onClose={() => { setOpen(false); }} padding={0} size={560} lockScroll={false} yOffset="10dvh" transitionProps={{ duration: 0 }}>
+      <Modal.Root opened={open} onClose={() => { setOpen(false); }} padding={0} size={560} yOffset="10dvh" transitionProps={{ duration: 0 }}>
         <Modal.Overlay />
         <Modal.Content aria-label="Search">
           <Results onClose={() => { setOpen(false); }} />

@@ -1,0 +1,19 @@
+//! Who may sign in, what the server takes, and from whom: over real HTTP, against a server that really listens.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the functions that tests share are test code too"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod callers;
+mod front;
+mod limits;
+mod listening;
+mod oidc;
+mod people;
+mod provider;
+mod sign_in;

@@ -1,0 +1,174 @@
+//! Users, views, and who may look after them.
+
+use interlock_protocol::Role;
+use serde_json::json;
+
+use crate::support::{Running, Wish};
+
+#[tokio::test]
+async fn only_admins_look_after_people() {
+    let server = Running::start(Wish::default()).await;
+    let _ = server.admin().await;
+    let new = json!({ "id": "eve", "role": "admin" });
+    for role in [Role::Viewer, Role::Operator, Role::Approver] {
+        let caller = server.signed_in(role.as_str(), role).await;
+        for reply in [
+            caller.get("/api/v1/users").await,
+            caller.post("/api/v1/users", &new).await,
+            caller
+                .patch("/api/v1/users/admin", &json!({ "enabled": false }))
+                .await,
+            caller.delete("/api/v1/users/admin").await,
+            caller.post("/api/v1/users/admin/link", &json!({})).await,
+            caller.get("/api/v1/tokens").await,
+            caller.delete("/api/v1/tokens/tok_1").await,
+        ] {
+            assert_eq!(reply.short(), (403, "FORBIDDEN"), "{role}");
+        }
+        assert_eq!(caller.get("/api/v1/me").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn users_are_made_changed_and_removed_but_never_the_last_admin() {
+    let server = Running::start(Wish::default()).await;
+    let admin = server.admin().await;
+    for (user, expected) in [
+        (json!({ "id": "zoe", "role": "operator" }), (201, "")),
+        (json!({ "id": "zoe", "role": "operator" }), (409, "CONFLICT")),
+        (json!({ "id": "", "role": "operator" }), (400, "INVALID_INPUT")),
+        (
+            json!({ "id": "a\nb", "role": "operator" }),
+            (400, "INVALID_INPUT"),
+        ),
+        (
+            json!({ "id": "x".repeat(129), "role": "operator" }),
+            (400, "INVALID_INPUT"),
+        ),
+        (json!({ "id": "bob", "role": "king" }), (400, "INVALID_INPUT")),
+        (
+            json!({ "id": "bob", "role": "viewer", "password": "short" }),
+            (400, "INVALID_INPUT"),
+        ),
+        (
+            json!({ "id": "bob", "role": "viewer", "root": true }),
+            (400, "INVALID_INPUT"),
+        ),
+        (json!({ "id": "bob" }), (400, "INVALID_INPUT")),
+    ] {
+        let reply = admin.post("/api/v1/users", &user).await;
+        assert_eq!(reply.short(), expected, "{user} {}", reply.text);
+    }
+    for (path, change, expected) in [
+        ("/api/v1/users/zoe", json!({ "role": "approver" }), (200, "")),
+        ("/api/v1/users/zoe", json!({}), (400, "INVALID_INPUT")),
+        (
+            "/api/v1/users/nobody",
+            json!({ "role": "approver" }),
+            (404, "NOT_FOUND"),
+        ),
+        (
+            "/api/v1/users/admin",
+            json!({ "role": "viewer" }),
+            (409, "CONFLICT"),
+        ),
+        (
+            "/api/v1/users/admin",
+            json!({ "enabled": false }),
+            (409, "CONFLICT"),
+        ),
+    ] {
+        let reply = admin.patch(path, &change).await;
+        assert_eq!(reply.short(), expected, "{path} {change} {}", reply.text);
+    }
+    assert_eq!(
+        admin.delete("/api/v1/users/admin").await.short(),
+        (409, "CONFLICT")
+    );
+    assert_eq!(
+        admin.delete("/api/v1/users/nobody").await.short(),
+        (404, "NOT_FOUND")
+    );
+    let listed = admin.get("/api/v1/users").await;
+    let names: Vec<(&str, &str)> = listed.json["users"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|user| (user["id"].as_str().unwrap(), user["role"].as_str().unwrap()))
+        .collect();
+    assert_eq!(names, [("admin", "admin"), ("zoe", "approver")]);
+    assert!(!listed.text.contains("argon2"), "no hash leaves the server");
+    assert_eq!(admin.delete("/api/v1/users/zoe").await.status, 204);
+}
+
+#[tokio::test]
+async fn a_role_that_changes_counts_at_once() {
+    let server = Running::start(Wish::default()).await;
+    let admin = server.admin().await;
+    let zoe = server.signed_in("zoe", Role::Viewer).await;
+    assert_eq!(zoe.get("/api/v1/users").await.status, 403);
+    admin
+        .patch("/api/v1/users/zoe", &json!({ "role": "admin" }))
+        .await;
+    assert_eq!(zoe.get("/api/v1/users").await.status, 200);
+    zoe.patch("/api/v1/users/zoe", &json!({ "role": "viewer" })).await;
+    assert_eq!(zoe.get("/api/v1/users").await.status, 403);
+}
+
+#[tokio::test]
+async fn views_are_everybodys_own() {
+    let server = Running::start(Wish::default()).await;
+    let zoe = server.signed_in("zoe", Role::Viewer).await;
+    let bob = server.signed_in("bob", Role::Viewer).await;
+    for (view, expected) in [
+        (json!({ "name": "failed", "query": "status=failed" }), 201),
+        (
+            json!({ "name": "failed", "query": "status=failed&sort=title" }),
+            201,
+        ),
+        (json!({ "name": " ", "query": "" }), 400),
+        (json!({ "name": "x".repeat(129), "query": "" }), 400),
+        (json!({ "name": "long", "query": "x".repeat(2049) }), 400),
+    ] {
+        assert_eq!(
+            zoe.post("/api/v1/me/views", &view).await.status,
+            expected,
+            "{view}"
+        );
+    }
+    let views = zoe.get("/api/v1/me/views").await.json;
+    assert_eq!(views["views"].as_array().unwrap().len(), 1);
+    assert_eq!(views["views"][0]["query"], "status=failed&sort=title");
+    let path = format!("/api/v1/me/views/{}", views["views"][0]["id"].as_str().unwrap());
+    assert_eq!(bob.get("/api/v1/me/views").await.json, json!({ "views": [] }));
+    assert_eq!(bob.delete(&path).await.short(), (404, "NOT_FOUND"));
+    assert_eq!(zoe.delete(&path).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_and_revoked_by_its_owner_or_an_admin() {
+    let server = Running::start(Wish::default()).await;
+    let admin = server.admin().await;
+    let zoe = server.signed_in("zoe", Role::Operator).await;
+    let bob = server.signed_in("bob", Role::Operator).await;
+    let new = json!({ "name": "ci", "scopes": ["operate", "read", "read"], "days": 1 });
+    let made = zoe.post("/api/v1/me/tokens", &new).await;
+    assert_eq!(made.json["token"]["scopes"], json!(["read", "operate"]));
+    let secret = made.json["secret"].as_str().unwrap();
+    assert_eq!((secret.len(), &secret[..4]), (68, "ilk_"));
+    for days in [0, 3651] {
+        let bad = json!({ "name": "ci", "scopes": ["read"], "days": days });
+        assert_eq!(zoe.post("/api/v1/me/tokens", &bad).await.status, 400);
+    }
+    let listed = zoe.get("/api/v1/me/tokens").await;
+    assert!(!listed.text.contains(secret));
+    let id = made.json["token"]["id"].as_str().unwrap();
+    assert_eq!(bob.delete(&format!("/api/v1/me/tokens/{id}")).await.status, 404);
+    let program = server
+        .anybody()
+        .with("authorization", &format!("Bearer {secret}"));
+    assert_eq!(program.get("/api/v1/me").await.json["via"], "token");
+    assert_eq!(admin.get("/api/v1/tokens").await.json["tokens"][0]["user"], "zoe");
+    assert_eq!(admin.delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
+    assert_eq!(program.get("/api/v1/me").await.status, 401);
+}
