@@ -12,6 +12,7 @@ test('a resource is found, opened, and leads to the chat', async ({ page }) => {
   await expect(page.getByRole('heading', { name: 'jellyfin', level: 1 })).toBeVisible();
   await page.getByRole('link', { name: 'Ask about this' }).click();
   await expect(page).toHaveURL(/\/chat/);
+  await expect(page.getByRole('main').locator('textarea')).toHaveValue('@jellyfin ');
 });
 
 test('the graph goes by keys, and says where it is', async ({ page }) => {

@@ -25,7 +25,8 @@ interface ComposerProps {
 
 /** Where questions are written. Enter sends, Shift+Enter makes a new line, `@` names a resource, `/` is a command. */
 export function Composer({ ref, onSend, blocked, sending, onStop, stopping = false, children }: ComposerProps) {
-  const [text, setText] = useState('');
+  // Another page may begin the question: `/chat?ask=@name`.
+  const [text, setText] = useState(() => new URLSearchParams(window.location.search).get('ask') ?? '');
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
   const [shut, setShut] = useState(false);
