@@ -10,7 +10,10 @@ const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: (search: Record<string, unknown>): { to?: string } => (typeof search.to === 'string' ? { to: search.to } : {}),
+  validateSearch: (search: Record<string, unknown>): { to?: string; error?: string } => ({
+    ...(typeof search.to === 'string' && { to: search.to }),
+    ...(typeof search.error === 'string' && { error: search.error }),
+  }),
   component: lazyRouteComponent(() => import('./pages/sign-in/SignIn'), 'SignIn'),
 });
 const overview = createRoute({

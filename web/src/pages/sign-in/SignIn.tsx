@@ -11,7 +11,7 @@ import { setPageTitle } from '../../lib/title';
 import { takeLink, watchLink } from '../../link';
 import { Failed, Loading } from '../../ui/States';
 import { ToneIcon } from '../../ui/Tone';
-import { type Said, signInProblem } from './words';
+import { providerProblem, type Said, signInProblem } from './words';
 
 interface Trouble extends Said {
   /** When trying again makes sense, by the page's clock. */
@@ -41,7 +41,9 @@ export function SignIn() {
   const queries = useQueryClient();
   const options = useApi<Schemas['SignInOptions']>(['sign-in-options'], '/auth/options', undefined, { staleTime: 60_000 });
   const [busy, setBusy] = useState<'password' | 'link'>();
-  const [trouble, setTrouble] = useState<Trouble>();
+  const [trouble, setTrouble] = useState<Trouble | undefined>(() =>
+    search.error === undefined ? undefined : { ...providerProblem(search.error), until: undefined },
+  );
   const [user, setUser] = useState('');
   const [password, setPassword] = useState('');
   const now = useNow();

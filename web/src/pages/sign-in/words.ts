@@ -26,3 +26,15 @@ export function signInProblem(error: unknown, way: 'password' | 'link'): Said {
   }
   return { title: error.problem.detail, todo: error.problem.hint ?? 'Try again.' };
 }
+
+/** Why a provider's sign-in came back without one: the code that the server puts into the address. */
+export function providerProblem(code: string): Said {
+  if (code === 'FORBIDDEN') {
+    return { title: 'You may not use this server.', todo: 'None of your groups has a role here. An admin can map one under server.oidc.roles.' };
+  }
+  if (code === 'RATE_LIMITED') return { title: 'Too many attempts.', todo: 'Wait a moment, then try again.' };
+  if (code === 'UNAVAILABLE') {
+    return { title: 'The provider cannot be reached.', todo: 'Try again later; the log of the server says why.' };
+  }
+  return { title: 'Signing in with the provider did not work.', todo: 'Try again in this browser; the log of the server says why.' };
+}
