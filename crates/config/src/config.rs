@@ -80,6 +80,12 @@ impl Config {
                 interlock_gate::StrictResolution::Off
             },
             egress: self.gate.egress.clone(),
+            hold_ttl: self
+                .control
+                .hold_for
+                .get()
+                .try_into()
+                .unwrap_or(interlock_gate::HOLD_TTL),
             ..interlock_gate::Options::default()
         }
     }
@@ -174,7 +180,7 @@ pub enum Transport {
 }
 
 /// How much may happen without a human.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Control {
     /// Where a session does not say: `read_only` refuses writes, `controlled` asks a human, `autonomous` follows risk and
@@ -183,6 +189,18 @@ pub struct Control {
     pub level: ControlLevel,
     /// Whether somebody else than the one who asked must approve.
     pub four_eyes: bool,
+    /// How long a plan waits for a human.
+    pub hold_for: Span,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            level: ControlLevel::default(),
+            four_eyes: false,
+            hold_for: Span::from_secs(10 * 60),
+        }
+    }
 }
 
 fn level_schema(_: &mut SchemaGenerator) -> Schema {

@@ -233,6 +233,7 @@ pub(crate) fn token(name: &str) -> String {
 
 impl Place {
     pub(crate) async fn new(wish: Wish) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(&StoreOptions::file(root.path().join("interlock.db"))).unwrap();
         let machine = Arc::new(Machine::default());
