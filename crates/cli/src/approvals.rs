@@ -1,7 +1,7 @@
 //! `interlock approvals`: what waits for a human, and the human's decision.
 
 use clap::{Args, Subcommand};
-use interlock_gate::Hold;
+use interlock_gate::{FourEyes, Hold};
 use interlock_protocol::SessionId;
 use interlock_store::{Holds, Store};
 use jiff::Timestamp;
@@ -141,6 +141,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
+            check_known(assembled.store(), &hold).await?;
             let mut driver = Driver::new(globals, &assembled)?;
             if !seen(&mut driver, &hold, plan_hash.as_deref()).await? {
                 say("not approved");
@@ -153,6 +154,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
+            check_known(assembled.store(), &hold).await?;
             let before = serde_json::Value::Object(hold.plan.arguments.clone());
             let serde_json::Value::Object(changed) = changed(before, set, arguments.as_deref())? else {
                 return Err(Failure::wrong("the arguments are no JSON object"));
@@ -171,6 +173,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
+            check_known(assembled.store(), &hold).await?;
             let denied = assembled.engine.deny(&hold.id, &assembled.by, reason).await?;
             carry_on(Driver::new(globals, &assembled)?, &denied, *no_run).await
         }
@@ -274,6 +277,17 @@ fn check_open(hold: &Hold) -> Result<(), Failure> {
         hold.id,
         plan::word(hold, now)
     )))
+}
+
+/// Where four eyes are wanted and people have names of their own, nobody decides under the name of their shell.
+async fn check_known(store: &Store, hold: &Hold) -> Result<(), Failure> {
+    if hold.four_eyes == FourEyes::Off || store.users().await?.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::unsuccessful(
+        "four eyes are wanted here, so whoever decides has to be known: decide on the page, or with --server and a token of \
+         your own in INTERLOCK_TOKEN",
+    ))
 }
 
 /// Makes sure that whoever approves has seen the plan.

@@ -140,7 +140,10 @@ impl Chat<'_> {
                         "a plan of this session waits for a human: /approve or /deny it first, or /cancel",
                     ));
                 }
-                assembled.engine.ask_again(session, question).await?;
+                assembled
+                    .engine
+                    .ask_again(session, &assembled.by, question)
+                    .await?;
                 session.clone()
             }
         };

@@ -157,6 +157,9 @@ impl Command {
                 | Self::Work(_)
                 | Self::User(_)
                 | Self::Audit(_)
+                | Self::Tools(_)
+                | Self::Model(_)
+                | Self::Doctor(_)
         )
     }
 }

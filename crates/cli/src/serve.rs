@@ -88,9 +88,13 @@ pub(crate) async fn start(assembled: &Assembled, metrics: Recorded, demo: bool) 
     interlock_server::serve(app).await.map_err(Failure::wrong)
 }
 
-/// A link for whoever starts the server first; nothing if there are people already.
+/// A link for whoever starts the server first; nothing if somebody has been here already.
 async fn first_link(store: &Store, url: &str) -> Result<Option<String>, Failure> {
-    if !store.users().await?.is_empty() {
+    let users = store.users().await?;
+    if users
+        .iter()
+        .any(|user| user.seen_at.is_some() || user.password.is_some())
+    {
         return Ok(None);
     }
     let (_, secret) = sign_in_link(store, None).await?;

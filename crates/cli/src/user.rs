@@ -45,10 +45,10 @@ enum What {
     /// Make a user, and a link with which they sign in once
     #[command(after_help = "Example:\n  interlock user add zoe --role approver --json")]
     Add {
-        /// Their name
-        #[arg(value_name = "NAME")]
+        /// Their name: letters, digits and `.`, `_`, `-`, `@`
+        #[arg(value_name = "NAME", value_parser = name)]
         user: UserId,
-        /// What they may do
+        /// What they may do: viewer, operator, approver or admin
         #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Role,
     },
@@ -90,6 +90,15 @@ enum What {
         #[arg(value_name = "NAME")]
         user: UserId,
     },
+}
+
+/// A name that nobody mistakes for another.
+fn name(text: &str) -> Result<UserId, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+    if !text.chars().all(plain) {
+        return Err("a name has letters, digits and `.`, `_`, `-`, `@`".to_owned());
+    }
+    UserId::new(text).map_err(|error| error.to_string())
 }
 
 fn role(word: &str) -> Result<Role, String> {
@@ -239,7 +248,6 @@ async fn known(store: &Store, user: &UserId) -> Result<User, Failure> {
 
 async fn give_link(globals: &Globals, store: &Store, user: &UserId) -> Result<(), Failure> {
     let (user, secret) = sign_in_link(store, Some(user)).await?;
-    note(store, "link.created", &user, json!({})).await?;
     let server = match &globals.store {
         Some(_) => interlock_config::Server::default(),
         None => settings::load(globals)?.config.server,

@@ -90,6 +90,8 @@ pub(crate) struct Inner {
     pub(crate) live: Broadcast,
     /// What the gate remembers of sessions that pause, with the number of the claim under which they did.
     parked: Mutex<HashMap<SessionId, (u64, Tape)>>,
+    /// Held by whoever moves the switch that stops all writes.
+    pub(crate) switching: tokio::sync::Mutex<()>,
     /// The sessions that are worked on here.
     pub(crate) running: Mutex<HashMap<SessionId, CancellationToken>>,
     /// When it was last looked for what need not be kept any longer.
@@ -132,6 +134,7 @@ impl Engine {
                 shared: Shared::default(),
                 live: Broadcast::default(),
                 parked: Mutex::default(),
+                switching: tokio::sync::Mutex::default(),
                 running: Mutex::default(),
                 tidied: Mutex::default(),
             }),

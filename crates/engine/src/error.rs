@@ -1,7 +1,7 @@
 //! Why work on a session stopped that could not go on.
 
-use interlock_gate::{Hold, HoldStatus, Refusal};
-use interlock_protocol::RefusalRecord;
+use interlock_gate::{Hold, HoldStatus, Refusal, Rule};
+use interlock_protocol::{ErrorCode, RefusalRecord, RuleName};
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +77,25 @@ impl Error {
             HoldStatus::Withdrawn { .. } => "withdrawn",
         };
         record.details.insert("hold_status".to_owned(), status.into());
+        Self::Refused(Box::new(record))
+    }
+
+    /// Somebody may not approve a hold that waits for somebody else.
+    pub(crate) fn barred(hold: &Hold, message: &str) -> Self {
+        let rule = match RuleName::new(Rule::Hold.as_str()) {
+            Ok(rule) => rule,
+            Err(error) => return error.into(),
+        };
+        let mut record = RefusalRecord {
+            code: ErrorCode::ActionNotAllowed,
+            rule,
+            message: message.to_owned(),
+            recovery_hint: Some("Somebody else has to decide about it.".to_owned()),
+            auto_recoverable: false,
+            details: serde_json::Map::new(),
+        };
+        record.details.insert("hold".to_owned(), hold.id.as_str().into());
+        record.details.insert("hold_status".to_owned(), "pending".into());
         Self::Refused(Box::new(record))
     }
 

@@ -346,13 +346,11 @@ impl Agent {
             entry.execution == self.record.id
                 && entry.metadata.get("hold").and_then(serde_json::Value::as_str) == Some(hold.id.as_str())
         });
-        Ok(match shown {
-            Some(entry) => (entry.number, entry.at),
-            None => {
-                self.timeline += 1;
-                (self.timeline, now)
-            }
-        })
+        if let Some(entry) = shown {
+            return Ok((entry.number, entry.at));
+        }
+        self.timeline += 1;
+        Ok((self.timeline, now))
     }
 
     /// Runs what a human approved, if it is still what it was.

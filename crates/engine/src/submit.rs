@@ -3,10 +3,11 @@
 use interlock_protocol::{ControlLevel, Label, SessionId, SessionKind, UserId};
 use interlock_store::{NewSession, Submitted};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::engine::{Engine, Overrides};
 use crate::error::{Error, draw};
+use crate::writes::ASKED;
 
 /// A question or an alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,8 +123,9 @@ impl Engine {
         }
     }
 
-    /// Takes the next question of a chat.
-    pub async fn ask_again(&self, session: &SessionId, question: &str) -> Result<(), Error> {
+    /// Takes the next question of a chat. Who asked is written down: where four eyes are wanted, they do not approve what
+    /// comes of it.
+    pub async fn ask_again(&self, session: &SessionId, by: &UserId, question: &str) -> Result<(), Error> {
         if question.trim().is_empty() {
             return Err(Error::NotNow("the question is empty".to_owned()));
         }
@@ -134,6 +136,10 @@ impl Engine {
             )));
         }
         let input = self.inner.setup.masker.mask_text(question).into_owned();
+        // First, so that nothing comes of a question whose asker is not known.
+        self.inner
+            .audit(by, ASKED, Some(session.as_str()), json!({}))
+            .await?;
         self.inner
             .setup
             .store
@@ -229,8 +235,9 @@ fn alert_title(input: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TITLE, title};
     use serde_json::json;
+
+    use super::{TITLE, title};
 
     #[test]
     fn a_title_says_what_it_is_about_and_is_never_a_brace() {

@@ -12,6 +12,8 @@ use crate::error::Error;
 
 /// The setting that stops all writes.
 pub(crate) const KILL_SWITCH: &str = "kill_switch";
+/// What a question in a session that is there already is called in the log of what people did.
+pub(crate) const ASKED: &str = "session.asked";
 /// The setting that says who moved it last.
 const KILL_SWITCH_BY: &str = "kill_switch_by";
 
@@ -48,6 +50,8 @@ impl Engine {
     ) -> Result<(), Error> {
         let inner = &self.inner;
         let reason = reason.map(|reason| inner.setup.masker.mask_text(reason).into_owned());
+        // One after the other: whoever comes later has the last word, in what holds as in what is written down.
+        let _turn = inner.switching.lock().await;
         let facts = json!({ "reason": reason });
         match switch {
             // Stopping is the safe side: it is done before it is written down.

@@ -10,7 +10,6 @@ use crate::decide::{Typed, typed};
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
 use crate::keyboard::Keyboard;
-use crate::sessions::short;
 use crate::table::Table;
 use crate::terminal::{Paint, Tone, visible};
 
@@ -38,7 +37,7 @@ pub(crate) async fn list(globals: &Globals, client: &Client, all: bool) -> Resul
         for approval in &approvals {
             let plan = format!("{} {}", at(approval, "/plan/tool"), at(approval, "/plan/action"));
             table.row(vec![
-                (short(at(approval, "/id")).to_owned(), None),
+                (visible(at(approval, "/id")), None),
                 (visible(at(approval, "/status")), Some(Tone::Careful)),
                 (visible(at(approval, "/plan/risk")), None),
                 (visible(at(approval, "/plan/resource")), None),

@@ -103,7 +103,10 @@ impl Client {
 
 /// An id goes into a path as it is, so it is one.
 pub(crate) fn id(text: &str) -> Result<&str, Failure> {
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let plain = !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain
         .then_some(text)
         .ok_or_else(|| Failure::wrong(format!("`{}` is no id", crate::terminal::visible(text))))

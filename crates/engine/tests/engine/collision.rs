@@ -4,7 +4,7 @@ use interlock_dialect::Dialect;
 use interlock_protocol::Status;
 use serde_json::Value;
 
-use crate::fixture::{Lab, Wish};
+use crate::fixture::{Lab, Wish, asker};
 
 const NATIVE: &str = r#"
 replies:
@@ -49,7 +49,7 @@ async fn the_second_turn_sees_the_first_as_history_and_its_own_instruction_last(
         let (session, first) = lab.ask("list files in .").await;
         assert_eq!(first.status, Status::Completed, "{dialect}: {first:?}");
         lab.engine
-            .ask_again(&session, "create a file foo.txt")
+            .ask_again(&session, &asker(), "create a file foo.txt")
             .await
             .unwrap();
         let second = lab.engine.work_on(&session).await.unwrap();

@@ -31,6 +31,11 @@ pub(crate) fn host() -> ResourceId {
     "host:web".parse().unwrap()
 }
 
+/// Who asks the next question.
+pub(crate) fn asker() -> UserId {
+    UserId::new("zoe").unwrap()
+}
+
 /// A host that is a folder.
 #[derive(Default)]
 pub(crate) struct Folder {
@@ -388,7 +393,7 @@ impl Lab {
 
     /// The next question of a chat.
     pub(crate) async fn again(&self, session: &SessionId, question: &str) -> Outcome {
-        self.engine.ask_again(session, question).await.unwrap();
+        self.engine.ask_again(session, &asker(), question).await.unwrap();
         self.engine.work_on(session).await.unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use interlock_protocol::{ControlLevel, EventBody, Status};
 
-use crate::fixture::{Lab, RESTART, Wish, calls, find, operator, read, says, write};
+use crate::fixture::{Lab, RESTART, Wish, asker, calls, find, operator, read, says, write};
 
 #[tokio::test]
 async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_receipt() {
@@ -164,7 +164,7 @@ async fn what_is_too_long_or_empty_is_not_taken() {
     }
     let (session, _) = lab.ask("hello").await;
     for question in ["", " \n", long.as_str()] {
-        let taken = lab.engine.ask_again(&session, question).await;
+        let taken = lab.engine.ask_again(&session, &asker(), question).await;
         assert!(taken.is_err(), "{} bytes", question.len());
     }
 }

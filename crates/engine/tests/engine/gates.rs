@@ -11,7 +11,7 @@ use interlock_protocol::{ControlLevel, EventBody, Status, Verification};
 use metrics::{Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, Lab, Wish, calls, find, read, says, write};
+use crate::fixture::{Folder, Lab, Wish, asker, calls, find, read, says, write};
 
 /// Counts by name, with every label.
 #[derive(Clone, Default)]
@@ -227,7 +227,10 @@ async fn a_claim_that_no_receipt_shows_is_replaced() {
     assert_eq!(told, Some(SAFE_FAILURE), "{outcome:?}");
     assert!(lab.event_names(&session).await.contains(&"answer.replaced"));
     // Nor does it come back as what was said before.
-    lab.engine.ask_again(&session, "and now?").await.unwrap();
+    lab.engine
+        .ask_again(&session, &asker(), "and now?")
+        .await
+        .unwrap();
     let _ = lab.engine.work_on(&session).await;
     let sent = lab.last_request(&session).await;
     assert!(!sent.contains("I restarted the nginx"), "{sent}");

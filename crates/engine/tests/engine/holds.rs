@@ -137,6 +137,38 @@ async fn with_four_eyes_the_owner_does_not_approve() {
     lab.prove(&session).await;
 }
 
+/// Whoever asks the next question in somebody else's session does not approve what comes of it.
+#[tokio::test]
+async fn with_four_eyes_whoever_asked_does_not_approve() {
+    let mut wish = Wish::replies([
+        says("What shall I do?"),
+        calls([find()]),
+        calls([write("touch /srv/flag")]),
+        says("Done."),
+    ])
+    .level(ControlLevel::Controlled);
+    wish.four_eyes = FourEyes::On;
+    let lab = Lab::new(wish);
+    let mut question = Submission::question("hello");
+    question.owner = Some(operator());
+    let session = lab.engine.submit(question).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let outcome = lab.again(&session, "put the flag there").await;
+    assert_eq!(outcome.status, Status::Held, "{outcome:?}");
+    let hold = lab.hold().await;
+    for who in [operator(), crate::fixture::asker()] {
+        let refused = lab.engine.open_hold(&hold, &who).await.unwrap_err();
+        assert!(
+            matches!(&refused, Error::Refused(why) if why.details["hold_status"] == "pending"),
+            "{who}: {refused}"
+        );
+    }
+    lab.engine
+        .approve(&hold, &UserId::new("otto").unwrap())
+        .await
+        .unwrap();
+}
+
 fn two_agents() -> Wish {
     Wish::replies([says("nobody asks this one")])
         .level(ControlLevel::Controlled)

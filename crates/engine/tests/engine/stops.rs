@@ -11,7 +11,7 @@ use interlock_tools::{BoxFuture, Done};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
 
-use crate::fixture::{Lab, Wish, calls, find, operator, read, says, write};
+use crate::fixture::{Lab, Wish, asker, calls, find, operator, read, says, write};
 
 /// Works on a session in a task of its own.
 fn start(lab: &Lab, session: &SessionId) -> tokio::task::JoinHandle<Outcome> {
@@ -118,7 +118,7 @@ async fn a_tool_that_runs_is_stopped_has_its_receipt_and_a_write_is_looked_at() 
         }
         lab.prove(&session).await;
         // The chat goes on.
-        let _ = lab.engine.ask_again(&session, "and now?").await;
+        let _ = lab.engine.ask_again(&session, &asker(), "and now?").await;
         let _ = lab.engine.work_on(&session).await;
         lab.prove(&session).await;
     }

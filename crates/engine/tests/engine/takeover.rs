@@ -11,7 +11,7 @@ use interlock_protocol::{ControlLevel, SessionId, Status};
 use interlock_store::{Filter, Holds};
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Wish, calls, find, operator, read, says, write};
+use crate::fixture::{Lab, Wish, asker, calls, find, operator, read, says, write};
 
 /// More moments than any story has.
 const ENOUGH: usize = 400;
@@ -100,7 +100,7 @@ async fn play(lab: &Lab, story: Story) -> SessionId {
             Status::Completed | Status::Unverified => {
                 let runs = lab.store.runs(&id).await.unwrap().len();
                 match story.then.get(runs - 1) {
-                    Some(question) => lab.engine.ask_again(&id, question).await.unwrap(),
+                    Some(question) => lab.engine.ask_again(&id, &asker(), question).await.unwrap(),
                     None => return id,
                 }
             }

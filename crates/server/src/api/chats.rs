@@ -75,13 +75,15 @@ async fn ask(
 )]
 async fn ask_again(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     At(session): At<SessionId>,
     Sent(message): Sent<NewMessage>,
 ) -> Result<(StatusCode, Json<Accepted>), Problem> {
     text("message", &message.message, 1, LONGEST)?;
     super::alerts::not_empty("message", &message.message)?;
     super::visible(&app, &session).await?;
-    app.engine().ask_again(&session, &message.message).await?;
+    app.engine()
+        .ask_again(&session, &caller.user, &message.message)
+        .await?;
     Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))
 }

@@ -153,6 +153,11 @@ pub(crate) fn change_user(conn: &Connection, id: &UserId, change: &UserChange) -
             integer("a user", after.revision)?,
             id.as_str()
         ])?;
+    if before.password != after.password || before.role != after.role {
+        // A link that somebody else may have was made for what they were.
+        conn.prepare_cached("DELETE FROM links WHERE user = ?")?
+            .execute([id.as_str()])?;
+    }
     if before.enabled && !after.enabled {
         // Or they would be signed in again on the day that they are let in again.
         remove_logins(conn, id, None)?;
@@ -251,6 +256,9 @@ pub(crate) fn remove_logins(
 
 pub(crate) fn create_link(conn: &Connection, link: &Link) -> Result<(), Error> {
     known(conn, &link.user)?;
+    // The newest counts: one that went astray works no more.
+    conn.prepare_cached("DELETE FROM links WHERE user = ?")?
+        .execute([link.user.as_str()])?;
     conn.prepare_cached("INSERT INTO links (hash, user, expires_at) VALUES (?, ?, ?)")?
         .execute(params![
             link.hash.as_bytes(),
