@@ -60,13 +60,13 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             assembled
                 .engine
                 .stop_writes(KillSwitch::Engaged, &assembled.by, None)
-                .await?
+                .await?;
         }
         What::Off => {
             assembled
                 .engine
                 .stop_writes(KillSwitch::Released, &assembled.by, None)
-                .await?
+                .await?;
         }
         What::Status => {}
     }

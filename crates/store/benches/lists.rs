@@ -42,13 +42,13 @@ async fn fill(store: &Store, number: u64) -> Outcome {
         "More about it. ".repeat(8)
     );
     session.at = at(second);
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         session.kind = SessionKind::Chain;
         session.alert_type =
             Some(["disk-full", "cpu-high", "backup-failed"][usize::try_from(number % 3)?].to_owned());
         session.owner = None;
     }
-    if store.submit(session, &ROOM).await? != Submitted::New || number % 500 == 0 {
+    if store.submit(session, &ROOM).await? != Submitted::New || number.is_multiple_of(500) {
         return Ok(());
     }
     let claim = store

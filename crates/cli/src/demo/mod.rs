@@ -45,28 +45,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "service-crash", value_parser = crate::lab::incident)]
     incident: Incident,
 
-    /// Serve it for a browser, also without a terminal
-    #[arg(long, conflicts_with_all = ["terminal", "once", "yes", "deny"])]
-    web: bool,
-
-    /// Tell it in the terminal
-    #[arg(long)]
-    terminal: bool,
+    #[command(flatten)]
+    place: Place,
 
     /// Where to listen; left out, 127.0.0.1:7878, or another port if that is taken
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<std::net::SocketAddr>,
 
-    /// Do not open a browser
-    #[arg(long)]
-    no_open: bool,
-
     /// Play it once and end
-    #[arg(long)]
+    #[arg(long, conflicts_with = "web")]
     once: bool,
 
     /// Approve as the operator, whatever is proposed
-    #[arg(long, conflicts_with = "deny")]
+    #[arg(long, conflicts_with_all = ["deny", "web"])]
     yes: bool,
 
     /// Deny as the operator, whatever is proposed
@@ -86,6 +77,22 @@ pub(crate) struct Arguments {
     data: Option<PathBuf>,
 }
 
+/// Where the story is told.
+#[derive(Args)]
+struct Place {
+    /// Serve it for a browser, also without a terminal
+    #[arg(long, conflicts_with_all = ["terminal", "deny"])]
+    web: bool,
+
+    /// Tell it in the terminal
+    #[arg(long)]
+    terminal: bool,
+
+    /// Do not open a browser
+    #[arg(long)]
+    no_open: bool,
+}
+
 /// Who decides about what is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operator {
@@ -100,8 +107,8 @@ pub(super) enum Operator {
 impl Arguments {
     /// Whether the story is for a browser.
     fn is_page(&self, globals: &Globals) -> bool {
-        let told_here = self.terminal || self.once || self.yes || self.deny.is_some();
-        self.web || (!told_here && globals.can_ask())
+        let told_here = self.place.terminal || self.once || self.yes || self.deny.is_some();
+        self.place.web || (!told_here && globals.can_ask())
     }
 
     fn operator(&self) -> Operator {

@@ -118,7 +118,7 @@ async fn tell(
         paint.paint(Tone::Strong, "Open this in a browser:"),
         incident.name(),
     ));
-    if !arguments.no_open {
+    if !arguments.place.no_open {
         open(globals, stage, &link);
     }
     loop {

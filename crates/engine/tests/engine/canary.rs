@@ -1,6 +1,7 @@
 //! The approval token is nowhere but with its approver. A canary is put into every place where it could be and found there
 //! first, so that finding no token means something.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -47,19 +48,21 @@ async fn places(
     heard: &mut String,
 ) -> Vec<(&'static str, Vec<u8>)> {
     while let Ok(happened) = live.try_recv() {
-        heard.push_str(&match happened {
+        let text = match happened {
             Live::Event(event) => serde_json::to_string(&event).unwrap(),
             other => format!("{other:?}"),
-        });
+        };
+        heard.push_str(&text);
     }
     let events = serde_json::to_vec(&lab.events(session).await).unwrap();
     let timeline = serde_json::to_vec(&lab.store.timeline(session).await.unwrap()).unwrap();
     let messages = serde_json::to_vec(&lab.store.snapshot(session).await.unwrap().messages).unwrap();
+    let logged = log.0.lock().unwrap().clone();
     let requests = format!("{:?}", lab.requests(session).await).into_bytes();
     vec![
         ("event", events),
         ("live event", heard.clone().into_bytes()),
-        ("log", log.0.lock().unwrap().clone()),
+        ("log", logged),
         ("trace", lab.traces(session).await.into_bytes()),
         ("message", messages),
         ("request to the model", requests),
@@ -70,7 +73,10 @@ async fn places(
 
 /// A secret in every form in which it could be written.
 fn forms(token: &[u8; 32]) -> Vec<Vec<u8>> {
-    let hex: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = token.iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
     let list = format!("{token:?}");
     vec![
         token.to_vec(),

@@ -112,7 +112,7 @@ async fn five() -> Store {
             SessionKind::Chat
         };
         session.alert_type = alert.then(|| format!("alert-{number}"));
-        session.chain = if number < 3 { "default" } else { "deep" }.to_owned();
+        if number < 3 { "default" } else { "deep" }.clone_into(&mut session.chain);
         session.owner = (!alert).then(|| ["ada", "eve"][usize::from(number == 5)].parse().unwrap());
         session.title = format!(
             "{} Node {number} is full",
@@ -472,7 +472,7 @@ async fn decisions_are_found_by_session_answer_and_code() {
     );
     assert_eq!(found[2].hold, Some(hold_id(7)));
     assert_eq!(
-        found[1].rule.as_ref().map(|rule| rule.as_str()),
+        found[1].rule.as_ref().map(interlock_protocol::RuleName::as_str),
         Some("resolution")
     );
     assert_eq!(found[1].message.as_deref(), Some("look first"));

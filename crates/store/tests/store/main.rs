@@ -1,5 +1,5 @@
 //! What the store promises, as cases and laws.
-#![allow(clippy::unwrap_used, reason = "a test fails where it likes")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails where it likes")]
 
 mod audit;
 mod faults;

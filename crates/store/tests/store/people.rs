@@ -134,9 +134,9 @@ async fn every_change_grows_the_revision_and_no_change_does_not() {
         ),
     ];
     for (change, revision) in changes {
-        let changed = store.change_user(&id("eve"), change.clone()).await.unwrap();
-        assert_eq!(changed.revision, revision, "{change:?}");
-        assert_eq!(store.user(&id("eve")).await, Ok(Some(changed)));
+        let after = store.change_user(&id("eve"), change.clone()).await.unwrap();
+        assert_eq!(after.revision, revision, "{change:?}");
+        assert_eq!(store.user(&id("eve")).await, Ok(Some(after)));
     }
     let missing = store.change_user(&id("mallory"), change()).await;
     assert_eq!(
