@@ -246,7 +246,9 @@ impl From<interlock_engine::Error> for Problem {
         use interlock_engine::Error;
         match error {
             Error::Store(error) => Self::from(error),
-            Error::Unknown { .. } | Error::Name(_) | Error::Model(interlock_model::Error::Unknown { .. }) => Self::new(Code::InvalidInput, error.to_string()),
+            Error::Unknown { .. } | Error::Name(_) | Error::Model(interlock_model::Error::Unknown { .. }) => {
+                Self::new(Code::InvalidInput, error.to_string())
+            }
             Error::Refused(refusal) => {
                 // What was decided or is over is no question of rights.
                 let status = refusal.details.get("hold_status").and_then(Value::as_str);

@@ -133,7 +133,7 @@ impl Site {
     }
 
     /// Whether a change, or a stream in both directions, comes from our own page or from no page at all.
-    pub(crate) fn same_origin(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Problem> {
+    pub(crate) fn same_origin(headers: &HeaderMap, peer: &Peer) -> Result<(), Problem> {
         let refused = |what: String| {
             Err(Problem::new(Code::WrongOrigin, what)
                 .hint("changes are taken from Interlock's own page, or from a program with an API token"))

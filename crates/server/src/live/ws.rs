@@ -36,7 +36,7 @@ const MAX_NONSENSE: u32 = 20;
 /// How often we ask whether anybody is there.
 const PING: Duration = Duration::from_secs(25);
 /// How long somebody may not answer.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// How long a client may not take what is sent.
 const STALLED: Duration = Duration::from_secs(30);
 /// How long saying good-bye may take.
@@ -288,16 +288,17 @@ impl Connection {
                 after,
                 limit,
             } => match channel.parse::<Channel>() {
-                Ok(parsed) => match limit.unwrap_or(PAGE) {
-                    limit @ 1..=MAX_PAGE => match self.subscriber.past(&parsed, after, limit).await {
+                Ok(parsed) => {
+                    let limit = limit.unwrap_or(PAGE);
+                    if !(1..=MAX_PAGE).contains(&limit) {
+                        let message = format!("`limit` is between 1 and {MAX_PAGE}");
+                        return frame::refused(&channel, Code::InvalidInput, &message);
+                    }
+                    match self.subscriber.past(&parsed, after, limit).await {
                         Ok((events, more)) => frame::page(&parsed, &events, more),
                         Err(refused) => refusal(&channel, &refused),
-                    },
-                    _ => {
-                        let message = format!("`limit` is between 1 and {MAX_PAGE}");
-                        frame::refused(&channel, Code::InvalidInput, &message)
                     }
-                },
+                }
                 Err(error) => no_channel(&channel, &error.to_string()),
             },
         }

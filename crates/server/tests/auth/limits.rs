@@ -129,7 +129,7 @@ async fn there_are_never_more_connections_than_configured_and_they_come_free() {
 async fn heads_are_bounded() {
     let server = Running::start(Wish::default()).await;
     let address = server.serving.address;
-    let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
+    let many = "x-many: 1\r\n".repeat(200);
     let long = format!("x-long: {}\r\n", "y".repeat(100 * 1024));
     for headers in [many, long] {
         let said = say(

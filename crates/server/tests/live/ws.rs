@@ -144,7 +144,7 @@ async fn a_long_past_comes_whole_while_more_happens() {
     append(&site.store, &session, 4_999, "past").await;
     let mut client = site.connect().await;
     let (store, writes) = (site.store.clone(), session.clone());
-    let writer = tokio::spawn(async move {
+    let writing = tokio::spawn(async move {
         for _ in 0..200 {
             append(&store, &writes, 5, "now").await;
         }
@@ -156,7 +156,7 @@ async fn a_long_past_comes_whole_while_more_happens() {
         positions.iter().copied().eq(1..=6_000),
         "a gap, a duplicate or another order"
     );
-    writer.await.unwrap();
+    writing.await.unwrap();
     // And nothing comes twice after that.
     client.say(json!({ "action": "ping" })).await;
     assert_eq!(client.next().await["type"], "pong");

@@ -1,4 +1,4 @@
-//! Signing in with an OpenID Connect provider: code flow with PKCE, a nonce, and a state that is bound to the browser.
+//! Signing in with an `OpenID Connect` provider: code flow with PKCE, a nonce, and a state that is bound to the browser.
 //!
 //! The provider says who somebody is and in which groups; the configuration says which role a group has. Who has none may
 //! not come in. An account of a provider is never joined to a local one of the same name.
@@ -132,9 +132,8 @@ async fn come_back(
     if !same {
         return Err(unknown(Refused::OtherBrowser));
     }
-    let code = match (query.error, query.code) {
-        (None, Some(code)) => code,
-        _ => return Err(unknown(Refused::Provider)),
+    let (None, Some(code)) = (query.error, query.code) else {
+        return Err(unknown(Refused::Provider));
     };
     let verifier = PkceCodeVerifier::new(pending.verifier);
     let nonce = Nonce::new(pending.nonce);
