@@ -152,7 +152,8 @@ impl Site {
         }
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether an address is one of our proxies.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.proxies
             .iter()
             .any(|network| network.contains(&address.to_canonical()))
