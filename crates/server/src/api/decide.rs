@@ -43,6 +43,8 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> Result<Response, Problem> {
+    let session = app.store().hold(&hold).await?.plan.session;
+    super::visible(&app, &session).await?;
     let opened = app.engine().open_hold(&hold, &caller.user).await?;
     let form = OpenedApproval {
         approval: hold::form(&app, &caller, &opened.hold, Depth::Whole).await?,

@@ -87,6 +87,16 @@ impl Site {
     /// From whom a request comes; a problem if it was not meant for us.
     pub(crate) fn peer(&self, parts: &Parts, connection: Connection) -> Result<Peer, Problem> {
         let trusted = self.trusts(connection.peer.ip());
+        if !(connection.tls || trusted || connection.peer.ip().is_loopback()) {
+            return Err(Problem::new(
+                Code::WrongOrigin,
+                "what others can reach is not served in the open",
+            )
+            .hint(format!(
+                "use {}; only a configured proxy comes here directly",
+                self.url()
+            )));
+        }
         let address = if trusted {
             self.client(&parts.headers, connection.peer.ip())?
         } else {

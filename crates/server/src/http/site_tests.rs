@@ -151,11 +151,12 @@ fn a_proxy_is_believed_only_if_it_is_a_configured_one() {
         ("x-forwarded-proto", "https"),
     ];
     for (peer, headers, expected) in [
-        // Whoever is no proxy of ours may write what they like.
+        // Whoever is no proxy of ours comes with TLS or not at all, whatever they write.
+        ("203.0.113.5:1", FORWARDED, Err(Code::WrongOrigin)),
         (
-            "203.0.113.5:1",
+            "127.0.0.1:1",
             FORWARDED,
-            Ok(("203.0.113.5", "https://interlock.example")),
+            Ok(("127.0.0.1", "https://interlock.example")),
         ),
         // The nearest that is none of our proxies counts, not what stands before it.
         (
@@ -217,6 +218,16 @@ fn a_proxy_is_believed_only_if_it_is_a_configured_one() {
             ..case(PROXIED, headers, expected)
         });
     }
+    check(&Case {
+        peer: "203.0.113.5:1",
+        local: "10.0.0.9:7878",
+        tls: true,
+        ..case(
+            PROXIED,
+            FORWARDED,
+            Ok(("203.0.113.5", "https://interlock.example")),
+        )
+    });
 }
 
 #[test]

@@ -321,6 +321,33 @@ async fn hostile_frames_end_the_connection_or_are_answered() {
 }
 
 #[tokio::test]
+async fn whoever_asks_for_too_much_at_once_is_told_and_then_let_go() {
+    let site = Site::start().await;
+    let mut client = site.connect().await;
+    for _ in 0..2_000 {
+        client
+            .say(json!({ "action": "catchup", "channel": "none", "after": 0 }))
+            .await;
+    }
+    let mut codes = Vec::new();
+    let closed = loop {
+        match client.message().await {
+            Some(Ok(Message::Text(text))) => {
+                let frame: Value = serde_json::from_str(&text).unwrap();
+                codes.push(frame["code"].as_str().unwrap().to_owned());
+            }
+            Some(Ok(Message::Close(Some(frame)))) => break u16::from(frame.code),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(closed, 1008);
+    let first = codes.iter().position(|code| code == "RATE_LIMITED").unwrap();
+    assert!(first >= 512, "{first}");
+    assert!(codes[..first].iter().all(|code| code == "INVALID_INPUT"));
+    assert_eq!(codes.iter().filter(|code| *code == "RATE_LIMITED").count(), 20);
+}
+
+#[tokio::test]
 async fn a_server_that_goes_says_so() {
     let mut site = Site::start().await;
     let mut client = site.connect().await;

@@ -7,6 +7,8 @@ mod pending;
 mod people;
 mod provider;
 
+use std::time::Instant;
+
 use axum::Extension;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -102,6 +104,12 @@ pub(super) async fn callback(
     let oidc = configured(auth)?;
     match come_back(auth, oidc, &peer, &headers, query).await {
         Ok(response) => Ok(response),
+        Err((refused @ Refused::State, _)) => {
+            // Anybody can come with a state that nobody has: that fills neither the record nor the log.
+            auth.throttle.attempt(None, peer.address, Instant::now())?;
+            tracing::debug!(reason = %refused, "somebody came back who never went");
+            Ok(failed(&refused, &peer))
+        }
         Err((refused, user)) => {
             tracing::warn!(reason = %refused, "somebody could not sign in with the provider");
             auth.note_failure(user.as_ref(), peer.address, refused.as_str())
