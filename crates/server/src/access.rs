@@ -120,6 +120,24 @@ impl Caller {
         }
         Ok(())
     }
+
+    /// Whether they may make people, or make them more: with a token only if it may everything. Whoever it makes could do
+    /// what the token itself may not.
+    pub(crate) fn may_make_people(&self) -> Result<(), Problem> {
+        let Via::Token { scopes, .. } = &self.via else {
+            return Ok(());
+        };
+        let all = [Scope::Read, Scope::Operate, Scope::Approve, Scope::Admin];
+        if all.iter().all(|scope| scopes.contains(scope)) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            "a token makes users and sign-in links and raises roles only with all of the scopes \
+             `read`, `operate`, `approve` and `admin`",
+        )
+        .hint("do it on the page, or use a token with all four scopes"))
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {

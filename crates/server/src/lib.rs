@@ -7,6 +7,11 @@
 //! Data walks: a connection (`serve`) → host, origin and limits (`http`) → who is it (`auth`) → may they (`access`) → a
 //! handler (`api`) → engine or store → a form (`wire`). Events walk the other way: store → hub (`live`) → WebSocket and SSE.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a problem is made once and ends its request; a box would buy nothing"
+)]
+
 mod access;
 mod api;
 mod app;

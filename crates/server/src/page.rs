@@ -125,10 +125,7 @@ fn file(name: &str, headers: &HeaderMap) -> Option<Response> {
 }
 
 fn tag(file: &EmbeddedFile) -> String {
-    let hash: String = file.metadata.sha256_hash()[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = crate::auth::hex(&file.metadata.sha256_hash()[..16]);
     format!("\"{hash}\"")
 }
 

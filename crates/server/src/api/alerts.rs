@@ -169,7 +169,7 @@ async fn alertmanager(
         let named = labels.get("alert_type").or_else(|| labels.get("alertname"));
         let alert_type = named.filter(|named| is_known(&app, named)).cloned();
         // Without one of its own, what an alert is about is what its labels say.
-        let about = || format!("{:?}", labels);
+        let about = || format!("{labels:?}");
         let submission = Submission {
             kind: SessionKind::Chain,
             alert_type,

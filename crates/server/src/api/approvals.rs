@@ -149,5 +149,6 @@ async fn show(
     At(hold): At<HoldId>,
 ) -> Result<Json<Approval>, Problem> {
     let hold = app.store().hold(&hold).await?;
+    super::visible(&app, &hold.plan.session).await?;
     Ok(Json(hold::form(&app, &caller, &hold, Depth::Whole).await?))
 }

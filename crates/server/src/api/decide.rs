@@ -17,6 +17,7 @@ use super::extract::{At, Sent, text, wrong};
 use super::hold::{self, Depth};
 use crate::access::{Access, Caller};
 use crate::app::App;
+use crate::auth::hex;
 use crate::problem::{Code, Problem};
 use crate::routes::Routes;
 use crate::wire::{Approval, Approve, Deny, Edit, OpenedApproval};
@@ -42,6 +43,8 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> Result<Response, Problem> {
+    let session = app.store().hold(&hold).await?.plan.session;
+    super::visible(&app, &session).await?;
     let opened = app.engine().open_hold(&hold, &caller.user).await?;
     let form = OpenedApproval {
         approval: hold::form(&app, &caller, &opened.hold, Depth::Whole).await?,
@@ -53,16 +56,6 @@ async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> R
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
-}
-
-/// The bytes as lower-case hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |value: u8| char::from(*DIGITS.get(usize::from(value)).unwrap_or(&b'0'));
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
 }
 
 /// The secret as it was sent: 64 lower-case hexadecimal digits and nothing else.

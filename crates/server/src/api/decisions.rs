@@ -25,6 +25,7 @@ pub(crate) fn routes() -> Routes {
 /// What the gate can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "the API's word is `answer_allowed`")]
 pub(crate) enum Answer {
     /// A call may run.
     Allowed,

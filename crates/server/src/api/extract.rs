@@ -225,7 +225,7 @@ pub(super) fn text<'t>(field: &str, text: &'t str, least: usize, most: usize) ->
 }
 
 /// A number between two others.
-pub(super) fn number<N: PartialOrd + fmt::Display>(
+pub(super) fn number<N: PartialOrd + Copy + fmt::Display>(
     field: &str,
     number: N,
     least: N,

@@ -185,7 +185,7 @@ pub(super) fn action(call: &Call) -> ActionTaken {
         action: plan.action.clone(),
         kind: plan.kind.into(),
         resource: plan.resource().map(ToString::to_string),
-        resource_name: plan.target.as_ref().map(|target| target.name.to_string()),
+        resource_name: plan.target.as_ref().map(|target| target.name.clone()),
         command: plan.command.clone(),
         outcome: receipt.map(|receipt| receipt.outcome.into()),
         summary: receipt.map_or_else(
@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    fn answered(content: &str, spans: Value) -> KeptTimeline {
+    fn answered(content: &str, spans: &Value) -> KeptTimeline {
         serde_json::from_value(json!({
             "execution": "exe_1", "number": 1, "kind": "final_analysis", "status": "completed",
             "content": content, "metadata": {"spans": spans},
@@ -300,7 +300,7 @@ mod tests {
         // `😀` has four bytes and two code units, `ü` two bytes and one.
         let answer = answered(
             "😀 für nginx",
-            json!([
+            &json!([
                 {"start": 10, "end": 15, "evidence": ["evd_1"]},
                 {"start": 1, "end": 3, "evidence": []},
                 {"start": 10, "end": 900, "evidence": []},

@@ -77,7 +77,7 @@ fn up(healthy: bool) -> (StatusCode, Json<Up>) {
 }
 
 /// How old what is known of connections may be, for saying whether they work.
-const NOT_OLDER: Duration = Duration::from_secs(60);
+const NOT_OLDER: Duration = Duration::from_mins(1);
 /// How long they may take to say so.
 const LONGEST: Duration = Duration::from_secs(2);
 

@@ -276,7 +276,7 @@ mod tests {
         .unwrap()
     }
 
-    fn read(data: Value) -> Evidence {
+    fn read(data: &Value) -> Evidence {
         serde_json::from_value(json!({
             "id": "evd_1", "session": "ses_1", "execution": "exe_1", "call": "call_0", "tool": "infra_read",
             "resource": "node:delly", "taken_at": "2026-01-01T00:00:00Z",
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn a_file_is_compared_with_what_was_read_of_it() {
         let known =
-            read(json!({"path": "/etc/motd", "exists": true, "content": "a\nb\n", "truncated": false}));
-        let part = read(json!({"path": "/etc/motd", "exists": true, "content": "a\n", "truncated": true}));
-        let other = read(json!({"path": "/etc/hosts", "content": "x\n", "truncated": false}));
-        let absent = read(json!({"path": "/etc/motd", "exists": false}));
+            read(&json!({"path": "/etc/motd", "exists": true, "content": "a\nb\n", "truncated": false}));
+        let part = read(&json!({"path": "/etc/motd", "exists": true, "content": "a\n", "truncated": true}));
+        let other = read(&json!({"path": "/etc/hosts", "content": "x\n", "truncated": false}));
+        let absent = read(&json!({"path": "/etc/motd", "exists": false}));
         let head = "--- /etc/motd (as read 2026-01-01T00:00:00Z)\n+++ /etc/motd (afterwards)\n";
         let unknown = "--- /etc/motd (what it has now is not known)\n+++ /etc/motd (afterwards)\n";
         let new = "@@ -0,0 +1 @@\n+c\n";

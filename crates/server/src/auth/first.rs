@@ -12,7 +12,7 @@ use super::secret;
 /// The name of the first admin.
 const FIRST: &str = "admin";
 /// How long a link works.
-const LASTS: Duration = Duration::from_secs(15 * 60);
+const LASTS: Duration = Duration::from_mins(15);
 
 /// Makes a one-time sign-in link for a user: the part behind `#link=`. The first admin is made if there are no users; where
 /// no user is named, the link is for the first admin who may sign in with one.

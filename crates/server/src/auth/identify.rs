@@ -19,7 +19,7 @@ use crate::problem::{Code, Problem};
 use crate::wire::Scope;
 
 /// How much longer a login must become for that to be written down.
-const EXTEND_EVERY: Duration = Duration::from_secs(60);
+const EXTEND_EVERY: Duration = Duration::from_mins(1);
 /// What a page sends with each change.
 const CSRF: &str = "x-csrf-token";
 /// Where one signs in: there is no token against other sites yet, so that only the origin counts.

@@ -61,7 +61,11 @@ pub(super) async fn set_password(
         if !right {
             auth.note_failure(Some(&user.id), peer.address, "password change")
                 .await?;
-            return Err(Problem::new(Code::Forbidden, "the present password is wrong"));
+            return Err(
+                Problem::new(Code::Forbidden, "the present password is wrong").hint(
+                    "whoever forgot it asks an admin for a sign-in link and sets a new one within 15 minutes",
+                ),
+            );
         }
         auth.throttle.forgive(attempt);
     }

@@ -1,4 +1,4 @@
-//! Who is asking: users, passwords, cookies, API tokens, OpenID Connect.
+//! Who is asking: users, passwords, cookies, API tokens, `OpenID Connect`.
 //!
 //! Only hashes of secrets are kept. Whether a name exists is never told, by words or by time. A request is known by its
 //! cookie or by its token, never by both and never by what a proxy says. What was done is in the audit log before the
@@ -32,7 +32,7 @@ use utoipa_axum::routes;
 
 pub use first::sign_in_link;
 pub(crate) use identify::identify;
-pub(crate) use secret::random_hex;
+pub(crate) use secret::{hex, random_hex};
 
 use self::oidc::Oidc;
 use self::password::Passwords;

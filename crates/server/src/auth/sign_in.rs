@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use http::{HeaderMap, StatusCode, header};
 use interlock_protocol::{ContentHash, UserId};
 use interlock_store::{Login, User};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{Auth, cookie, me, password, secret};
@@ -17,6 +17,9 @@ use crate::app::App;
 use crate::http::Peer;
 use crate::problem::{Code, Problem};
 use crate::wire::{Me, ProblemForm, SignIn, SignInOptions, UseLink};
+
+/// For how long having come by a link is as good as knowing the password.
+const LINK_COUNTS: SignedDuration = SignedDuration::from_mins(15);
 
 /// How one can sign in here.
 #[utoipa::path(get, path = "/api/v1/auth/options", tag = "auth", operation_id = "sign_in_options",
@@ -199,12 +202,15 @@ impl Auth {
         absolute.min(idle)
     }
 
-    /// Whether this login was made with a link.
+    /// Whether this login was made with a link a moment ago.
     pub(super) async fn came_by_link(&self, user: &UserId, login: &ContentHash) -> Result<bool, Problem> {
-        let logins = self.store.logins(user, Timestamp::now()).await?;
-        Ok(logins
-            .iter()
-            .any(|kept| kept.hash == *login && kept.from.starts_with("link ")))
+        let now = Timestamp::now();
+        let logins = self.store.logins(user, now).await?;
+        Ok(logins.iter().any(|kept| {
+            kept.hash == *login
+                && kept.from.starts_with("link ")
+                && now.duration_since(kept.created_at) < LINK_COUNTS
+        }))
     }
 }
 

@@ -13,9 +13,9 @@ use interlock_protocol::ContentHash;
 use crate::problem::{Code, Problem};
 
 /// The longest wait.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const LONGEST: Duration = Duration::from_mins(15);
 /// After how much quiet everything is forgotten.
-const FORGET: Duration = Duration::from_secs(60 * 60);
+const FORGET: Duration = Duration::from_hours(1);
 /// How many are remembered.
 const MOST: usize = 10_000;
 /// How many users may come from one address: it may be a whole office.

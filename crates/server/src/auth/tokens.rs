@@ -144,6 +144,10 @@ pub(super) async fn revoke(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    match &caller.via {
+        Via::Token { id: own, .. } if *own != id => caller.may(Access::Admin)?,
+        Via::Token { .. } | Via::Cookie { .. } => {}
+    }
     end(&app, &caller, &id, Whose::Own).await
 }
 

@@ -37,6 +37,7 @@ pub(super) async fn create(
     caller: Caller,
     Json(form): Json<NewUser>,
 ) -> Result<(StatusCode, Json<CreatedUser>), Problem> {
+    caller.may_make_people()?;
     let auth = app.auth();
     let id = user_id(&form.id)?;
     let role = Role::from(form.role);
@@ -95,6 +96,10 @@ pub(super) async fn change(
             "nothing changes: give `role` or `enabled`",
         ));
     }
+    let before = auth.store.user(&id).await?.ok_or_else(|| no_user(id.as_str()))?;
+    if role.is_some_and(|role| role > before.role) {
+        caller.may_make_people()?;
+    }
     let change = UserChange {
         role,
         password: None,
@@ -141,6 +146,7 @@ pub(super) async fn link(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<CreatedLink>, Problem> {
+    caller.may_make_people()?;
     let auth = app.auth();
     let id = named(&id)?;
     let user = auth.store.user(&id).await?.ok_or_else(|| no_user(id.as_str()))?;

@@ -7,10 +7,10 @@ use interlock_store::SavedView;
 use jiff::Timestamp;
 
 use super::secret;
-use crate::access::Caller;
+use crate::access::{Caller, Via};
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::wire::{NewView, ProblemForm, View, ViewList};
+use crate::wire::{NewView, ProblemForm, Scope, View, ViewList};
 
 const LONGEST_NAME: usize = 128;
 const LONGEST_QUERY: usize = 2048;
@@ -37,6 +37,7 @@ pub(super) async fn create(
     caller: Caller,
     Json(form): Json<NewView>,
 ) -> Result<(StatusCode, Json<View>), Problem> {
+    may_change(&caller)?;
     let store = &app.auth().store;
     let name = name(&form.name, LONGEST_NAME)?;
     if form.query.chars().count() > LONGEST_QUERY {
@@ -71,10 +72,29 @@ pub(super) async fn remove(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    may_change(&caller)?;
     if app.auth().store.remove_view(&caller.user, &id).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(Problem::new(Code::NotFound, "there is no such view of yours"))
+}
+
+/// A token that only reads changes nothing of its owner's.
+fn may_change(caller: &Caller) -> Result<(), Problem> {
+    match &caller.via {
+        Via::Token { scopes, .. }
+            if !scopes
+                .iter()
+                .any(|scope| matches!(scope, Scope::Operate | Scope::Admin)) =>
+        {
+            Err(Problem::new(
+                Code::Forbidden,
+                "this token may not change views; it needs the scope `operate`",
+            )
+            .hint("make another token with that scope"))
+        }
+        Via::Token { .. } | Via::Cookie { .. } => Ok(()),
+    }
 }
 
 /// A name that people gave to something.

@@ -59,7 +59,7 @@ async fn pass(site: &Site, request: Request, next: Next) -> (Response, Option<Pe
         Err(problem) => return (problem.into_response(), None),
     };
     if (changes(&parts.method) || is_upgrade(&parts.headers))
-        && let Err(problem) = site.same_origin(&parts.headers, &peer)
+        && let Err(problem) = Site::same_origin(&parts.headers, &peer)
     {
         return (problem.into_response(), Some(peer));
     }

@@ -87,6 +87,16 @@ impl Site {
     /// From whom a request comes; a problem if it was not meant for us.
     pub(crate) fn peer(&self, parts: &Parts, connection: Connection) -> Result<Peer, Problem> {
         let trusted = self.trusts(connection.peer.ip());
+        if !(connection.tls || trusted || connection.peer.ip().is_loopback()) {
+            return Err(Problem::new(
+                Code::WrongOrigin,
+                "what others can reach is not served in the open",
+            )
+            .hint(format!(
+                "use {}; only a configured proxy comes here directly",
+                self.url()
+            )));
+        }
         let address = if trusted {
             self.client(&parts.headers, connection.peer.ip())?
         } else {
@@ -133,7 +143,7 @@ impl Site {
     }
 
     /// Whether a change, or a stream in both directions, comes from our own page or from no page at all.
-    pub(crate) fn same_origin(&self, headers: &HeaderMap, peer: &Peer) -> Result<(), Problem> {
+    pub(crate) fn same_origin(headers: &HeaderMap, peer: &Peer) -> Result<(), Problem> {
         let refused = |what: String| {
             Err(Problem::new(Code::WrongOrigin, what)
                 .hint("changes are taken from Interlock's own page, or from a program with an API token"))
@@ -152,7 +162,8 @@ impl Site {
         }
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether an address is one of our proxies.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.proxies
             .iter()
             .any(|network| network.contains(&address.to_canonical()))

@@ -151,11 +151,12 @@ fn a_proxy_is_believed_only_if_it_is_a_configured_one() {
         ("x-forwarded-proto", "https"),
     ];
     for (peer, headers, expected) in [
-        // Whoever is no proxy of ours may write what they like.
+        // Whoever is no proxy of ours comes with TLS or not at all, whatever they write.
+        ("203.0.113.5:1", FORWARDED, Err(Code::WrongOrigin)),
         (
-            "203.0.113.5:1",
+            "127.0.0.1:1",
             FORWARDED,
-            Ok(("203.0.113.5", "https://interlock.example")),
+            Ok(("127.0.0.1", "https://interlock.example")),
         ),
         // The nearest that is none of our proxies counts, not what stands before it.
         (
@@ -217,11 +218,20 @@ fn a_proxy_is_believed_only_if_it_is_a_configured_one() {
             ..case(PROXIED, headers, expected)
         });
     }
+    check(&Case {
+        peer: "203.0.113.5:1",
+        local: "10.0.0.9:7878",
+        tls: true,
+        ..case(
+            PROXIED,
+            FORWARDED,
+            Ok(("203.0.113.5", "https://interlock.example")),
+        )
+    });
 }
 
 #[test]
 fn changes_come_from_our_own_page_or_from_no_page() {
-    let site = Site::new(&Server::default(), "127.0.0.1:7878".parse().unwrap()).unwrap();
     let peer = Peer {
         address: "127.0.0.1".parse().unwrap(),
         origin: "http://127.0.0.1:7878".to_owned(),
@@ -263,6 +273,6 @@ fn changes_come_from_our_own_page_or_from_no_page() {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        assert_eq!(site.same_origin(&map, &peer).is_ok(), fine, "{headers:?}");
+        assert_eq!(Site::same_origin(&map, &peer).is_ok(), fine, "{headers:?}");
     }
 }

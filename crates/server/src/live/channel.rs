@@ -55,9 +55,8 @@ impl FromStr for Channel {
             {
                 id.parse().map(Self::Session).map_err(|_| NoChannel)
             }
-            Some(_) => Err(NoChannel),
             None if text == "sessions" => Ok(Self::Sessions),
-            None => Err(NoChannel),
+            Some(_) | None => Err(NoChannel),
         }
     }
 }

@@ -133,6 +133,12 @@ pub(crate) fn not_understood(message: &str) -> String {
     json!({ "type": "error", "code": Code::InvalidInput.as_str(), "message": message }).to_string()
 }
 
+/// Too much was asked for at once.
+pub(crate) fn too_fast() -> String {
+    let message = "that was too much at once; ask less often";
+    json!({ "type": "error", "code": Code::RateLimited.as_str(), "message": message }).to_string()
+}
+
 /// Still there.
 pub(crate) fn pong() -> String {
     json!({ "type": "pong", "now": Timestamp::now() }).to_string()

@@ -139,10 +139,10 @@ impl Hub {
         if watched.last.is_some_and(|last| last > read) {
             return false;
         }
-        let Some(watcher) = watched.watchers.get_mut(&id) else {
+        let Some(reader) = watched.watchers.get_mut(&id) else {
             return false;
         };
-        watcher.from = Some(read);
+        reader.from = Some(read);
         true
     }
 }
@@ -153,13 +153,13 @@ impl Inner {
     }
 
     fn join(&self, channel: &Channel, id: u64, mailbox: &Arc<Mailbox>) {
-        let watcher = Watcher {
+        let reader = Watcher {
             mailbox: Arc::clone(mailbox),
             from: None,
         };
         let mut state = self.lock();
         let watched = state.watched.entry(channel.clone()).or_default();
-        if watched.watchers.insert(id, watcher).is_none() {
+        if watched.watchers.insert(id, reader).is_none() {
             self.counts.subscriptions.increment(1);
         }
     }

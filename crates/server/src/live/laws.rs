@@ -232,7 +232,7 @@ async fn play(before: usize, steps: Vec<Step>) -> Result<(), TestCaseError> {
     }
     log.hand_out(&hub, usize::MAX / 2);
     // The clock stands still until everybody waits: by then everything has come.
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     for reader in &readers {
         let (reply, report) = oneshot::channel();
         let _ = reader.send(Command::Report(reply));

@@ -1,6 +1,6 @@
 //! Where the past of a channel is read from.
 
-use interlock_protocol::Sequence;
+use interlock_protocol::{Sequence, SessionId};
 use interlock_store::{Error, Placed, Store};
 
 use super::Channel;
@@ -17,14 +17,13 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Where a channel stands; nothing if there is no such session.
+    /// Where a channel stands; nothing if there is no such session, or it was deleted.
     pub(crate) async fn stands(&self, channel: &Channel) -> Result<Option<u64>, Error> {
         match (self, channel) {
             (Self::Store(store), Channel::Sessions) => store.last_position().await.map(Some),
-            (Self::Store(store), Channel::Session(session)) => match store.last_sequence(session).await {
-                Ok(sequence) => Ok(Some(sequence.get())),
+            (Self::Store(store), Channel::Session(session)) => match last(store, session).await {
                 Err(Error::NotFound { .. }) => Ok(None),
-                Err(error) => Err(error),
+                last => last,
             },
             #[cfg(test)]
             (Self::Log(log), channel) => log.stands(channel).await,
@@ -47,4 +46,12 @@ impl Source {
             page => page,
         }
     }
+}
+
+/// The last place of a session; nothing if it was deleted.
+async fn last(store: &Store, session: &SessionId) -> Result<Option<u64>, Error> {
+    if store.session(session).await?.deleted_at.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(store.last_sequence(session).await?.get()))
 }

@@ -157,7 +157,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get(LAST_EVENT_ID) else {
         return Ok(None);
     };
-    let text = value.to_str().map(str::trim).unwrap_or("?");
+    let text = value.to_str().map_or("?", str::trim);
     if text.is_empty() {
         return Ok(None);
     }

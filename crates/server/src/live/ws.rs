@@ -1,6 +1,7 @@
 //! One WebSocket: what the client asks for, what goes out to it, and how it ends.
 
 use std::error::Error as _;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -8,6 +9,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::SinkExt as _;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, header};
 use metrics::{Counter, counter};
 use tokio::sync::watch;
@@ -33,10 +35,16 @@ const MAX_PAGE: u32 = 1000;
 const PAGE: u32 = 200;
 /// How many frames may be nonsense.
 const MAX_NONSENSE: u32 = 20;
+/// How many channels, or pages of their past, may be asked for in a second, and at once after a while of quiet: as many
+/// as a page needs that comes back to all of its channels, twice.
+const ASKS: NonZeroU32 = NonZeroU32::new(100).unwrap();
+const ASKS_AT_ONCE: NonZeroU32 = NonZeroU32::new(512).unwrap();
+/// How often somebody may ask for more than that.
+const MAX_HASTE: u32 = 20;
 /// How often we ask whether anybody is there.
 const PING: Duration = Duration::from_secs(25);
 /// How long somebody may not answer.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// How long a client may not take what is sent.
 const STALLED: Duration = Duration::from_secs(30);
 /// How long saying good-bye may take.
@@ -135,6 +143,8 @@ async fn serve(app: App, caller: Caller, mut socket: WebSocket) {
         },
         subscriber,
         nonsense: 0,
+        haste: 0,
+        asks: RateLimiter::direct(Quota::per_second(ASKS).allow_burst(ASKS_AT_ONCE)),
         received: counter!("interlock_ws_frames_total", "direction" => "in"),
         sent: counter!("interlock_ws_frames_total", "direction" => "out"),
     };
@@ -197,6 +207,8 @@ struct Connection {
     guard: Guard,
     subscriber: Subscriber,
     nonsense: u32,
+    haste: u32,
+    asks: DefaultDirectRateLimiter,
     received: Counter,
     sent: Counter,
 }
@@ -250,6 +262,10 @@ impl Connection {
         };
         self.received.increment(1);
         let answer = match request {
+            Ok(Request::Subscribe { .. } | Request::Catchup { .. }) if self.asks.check().is_err() => {
+                self.haste += 1;
+                frame::too_fast()
+            }
             Ok(request) => self.answer(request).await,
             Err(message) => {
                 self.nonsense += 1;
@@ -261,6 +277,12 @@ impl Connection {
             return Err(End::Close {
                 code: 1008,
                 reason: "too many frames that are not understood",
+            });
+        }
+        if self.haste >= MAX_HASTE {
+            return Err(End::Close {
+                code: 1008,
+                reason: "too much at once",
             });
         }
         Ok(())
@@ -288,16 +310,17 @@ impl Connection {
                 after,
                 limit,
             } => match channel.parse::<Channel>() {
-                Ok(parsed) => match limit.unwrap_or(PAGE) {
-                    limit @ 1..=MAX_PAGE => match self.subscriber.past(&parsed, after, limit).await {
+                Ok(parsed) => {
+                    let limit = limit.unwrap_or(PAGE);
+                    if !(1..=MAX_PAGE).contains(&limit) {
+                        let message = format!("`limit` is between 1 and {MAX_PAGE}");
+                        return frame::refused(&channel, Code::InvalidInput, &message);
+                    }
+                    match self.subscriber.past(&parsed, after, limit).await {
                         Ok((events, more)) => frame::page(&parsed, &events, more),
                         Err(refused) => refusal(&channel, &refused),
-                    },
-                    _ => {
-                        let message = format!("`limit` is between 1 and {MAX_PAGE}");
-                        frame::refused(&channel, Code::InvalidInput, &message)
                     }
-                },
+                }
                 Err(error) => no_channel(&channel, &error.to_string()),
             },
         }

@@ -10,14 +10,17 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
+
+use super::peers::{Peers, Seat};
+use super::requests::{Answer, Requests};
+use crate::http::Site;
 
 /// How many headers a request may have, and how much room they take together.
 const MAX_HEADERS: usize = 100;
@@ -39,7 +42,9 @@ pub(crate) struct Connection {
 /// What takes connections.
 pub(super) struct Taking {
     pub(super) connections: Arc<Semaphore>,
-    pub(super) first_request: Duration,
+    pub(super) peers: Peers,
+    pub(super) site: Arc<Site>,
+    pub(super) patience: Duration,
     pub(super) drain: Duration,
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
@@ -48,7 +53,6 @@ pub(super) struct Taking {
 impl Taking {
     /// Takes connections until told to stop; then waits a while for those that are left.
     pub(super) async fn run(self, listener: TcpListener, stop: CancellationToken) {
-        let graceful = GracefulShutdown::new();
         let mut serving = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -65,18 +69,22 @@ impl Taking {
                     continue;
                 }
             };
-            let (router, tls, watcher) = (self.router.clone(), self.tls.clone(), graceful.watcher());
-            let first_request = self.first_request;
+            let Ok(seat) = self.seat(peer) else {
+                tracing::debug!(%peer, "an address has its part of all connections already");
+                continue;
+            };
+            let (router, tls) = (self.router.clone(), self.tls.clone());
+            let manner = Manner {
+                patience: self.patience,
+                stop: stop.clone(),
+            };
             serving.spawn(async move {
-                let _permit = permit;
-                serve(stream, peer, tls, router, watcher, first_request).await;
+                let _held = (permit, seat);
+                serve(stream, peer, tls, router, manner).await;
             });
         }
         drop(listener);
-        let finish = async {
-            graceful.shutdown().await;
-            while serving.join_next().await.is_some() {}
-        };
+        let finish = async { while serving.join_next().await.is_some() {} };
         if tokio::time::timeout(self.drain, finish).await.is_err() {
             tracing::warn!("some requests did not finish in time; their connections are closed");
         }
@@ -85,7 +93,7 @@ impl Taking {
     async fn accept(
         &self,
         listener: &TcpListener,
-    ) -> std::io::Result<(tokio::sync::OwnedSemaphorePermit, TcpStream, SocketAddr)> {
+    ) -> std::io::Result<(OwnedSemaphorePermit, TcpStream, SocketAddr)> {
         let permit = Arc::clone(&self.connections)
             .acquire_owned()
             .await
@@ -93,6 +101,25 @@ impl Taking {
         let (stream, peer) = listener.accept().await?;
         Ok((permit, stream, peer))
     }
+
+    /// One address does not get all connections. A proxy of ours has those of everybody behind it.
+    fn seat(&self, peer: SocketAddr) -> Result<Option<Seat>, Full> {
+        if self.site.trusts(peer.ip()) {
+            return Ok(None);
+        }
+        self.peers.take(peer.ip()).map(Some).ok_or(Full)
+    }
+}
+
+/// An address has its part of all connections.
+struct Full;
+
+/// How a connection is treated.
+struct Manner {
+    /// How long it may be without a request.
+    patience: Duration,
+    /// When no more requests are taken.
+    stop: CancellationToken,
 }
 
 async fn serve(
@@ -100,8 +127,7 @@ async fn serve(
     peer: SocketAddr,
     tls: Option<TlsAcceptor>,
     router: Router,
-    watcher: Watcher,
-    first_request: Duration,
+    manner: Manner,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "packets may be delayed");
@@ -115,30 +141,26 @@ async fn serve(
         tls: tls.is_some(),
     };
     match tls {
-        None => speak(stream, connection, router, watcher, first_request).await,
-        Some(tls) => match tokio::time::timeout(first_request, tls.accept(stream)).await {
-            Ok(Ok(stream)) => speak(stream, connection, router, watcher, first_request).await,
+        None => speak(stream, connection, router, manner).await,
+        Some(tls) => match tokio::time::timeout(manner.patience, tls.accept(stream)).await {
+            Ok(Ok(stream)) => speak(stream, connection, router, manner).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
         },
     }
 }
 
-/// Speaks HTTP/1.1 or HTTP/2. Who has not sent the head of a request in time is cut off.
-async fn speak<S>(
-    stream: S,
-    connection: Connection,
-    router: Router,
-    watcher: Watcher,
-    first_request: Duration,
-) where
+/// Speaks HTTP/1.1 or HTTP/2. Who has not sent the head of a request in time is cut off; who asks nothing more is let go.
+async fn speak<S>(stream: S, connection: Connection, router: Router, manner: Manner)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let Manner { patience, stop } = manner;
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(first_request)
+        .header_read_timeout(patience)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD);
     builder
@@ -148,29 +170,40 @@ async fn speak<S>(
         .max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(20));
-    let begun = Arc::new(Notify::new());
-    let first = Arc::clone(&begun);
+    let requests = Requests::new();
+    let counted = requests.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        first.notify_one();
+        let answering = counted.begin();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection);
-        router.clone().oneshot(request)
-    });
-    let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    let serving = watcher.watch(serving.into_owned());
-    tokio::pin!(serving);
-    // Nothing but this bounds how long the first bytes take: which HTTP is spoken is known only with them.
-    let ended = tokio::select! {
-        ended = &mut serving => Some(ended),
-        () = begun.notified() => None,
-        () = tokio::time::sleep(first_request) => {
-            tracing::debug!(peer = %connection.peer, "no request came in time");
-            return;
+        let answer = router.clone().oneshot(request);
+        async move {
+            let response = answer.await?;
+            Ok::<_, std::convert::Infallible>(response.map(|body| Answer::new(body, answering)))
         }
-    };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => serving.await,
+    });
+    let serving = builder
+        .serve_connection_with_upgrades(TokioIo::new(stream), service)
+        .into_owned();
+    tokio::pin!(serving);
+    let (mut stopping, mut leaving) = (false, false);
+    let ended = loop {
+        tokio::select! {
+            ended = &mut serving => break ended,
+            () = stop.cancelled(), if !stopping => {
+                stopping = true;
+                serving.as_mut().graceful_shutdown();
+            }
+            () = requests.idle(patience) => {
+                // Which HTTP is spoken is known only with the first bytes; and who was told to go has gone by now.
+                if leaving || !requests.any() {
+                    tracing::debug!(peer = %connection.peer, "no request came in time");
+                    return;
+                }
+                leaving = true;
+                serving.as_mut().graceful_shutdown();
+            }
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended badly");

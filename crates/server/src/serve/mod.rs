@@ -1,11 +1,13 @@
 //! Listens, with TLS or without, and lets go in order.
 //!
-//! A connection that says nothing, or says it too slowly, is closed; there are never more than configured. What others can
-//! reach is never served in the open. Stopping takes no new connections, ends streams, lets requests finish for a while,
+//! A connection that says nothing, says it too slowly, or has nothing more to say is closed; there are never more than
+//! configured, and one address has a quarter of them at most. What others can reach is never served in the open. Stopping takes no new connections, ends streams, lets requests finish for a while,
 //! and then closes what is left.
 
 mod connection;
 mod error;
+mod peers;
+mod requests;
 mod tls;
 
 use std::net::SocketAddr;
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use connection::Connection;
 pub use error::Error;
+use peers::Peers;
 
 use crate::app::App;
 use crate::http::Site;
@@ -67,11 +70,14 @@ pub async fn serve(app: App) -> Result<Serving, Error> {
     let site = Arc::new(Site::new(server, address)?);
     let url = site.url();
     let (stop, closing) = (CancellationToken::new(), app.closing().clone());
+    let connections = usize::try_from(server.limits.connections)
+        .unwrap_or(usize::MAX)
+        .min(Semaphore::MAX_PERMITS);
     let taking = connection::Taking {
-        connections: Arc::new(Semaphore::new(
-            usize::try_from(server.limits.connections).unwrap_or(Semaphore::MAX_PERMITS),
-        )),
-        first_request: server.limits.header_timeout.get(),
+        connections: Arc::new(Semaphore::new(connections)),
+        peers: Peers::new(connections),
+        site: Arc::clone(&site),
+        patience: server.limits.header_timeout.get(),
         drain: DRAIN,
         router: crate::http::service(&app, &site),
         tls,

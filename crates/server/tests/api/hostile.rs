@@ -227,8 +227,8 @@ async fn what_is_wrong_is_told_and_never_a_mistake_of_ours() {
             "/sessions/ses_1/events?limit=1001",
             None,
             b"",
-            404,
-            "NOT_FOUND",
+            400,
+            "INVALID_INPUT",
         ),
         (
             "GET",

@@ -69,8 +69,9 @@ async fn pages_of_sessions_follow_one_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_deleted_is_gone_until_it_is_restored() {
     let place = Place::new(Wish::default()).await;
-    let (session, _) = place.held("ada").await;
+    let (session, hold) = place.held("ada").await;
     let path = format!("/sessions/{session}");
+    let approval = format!("/approvals/{}", text(&hold, "id"));
     let delete = || place.request(Some("olga"), "DELETE", &format!("/api/v1{path}"));
     let open = place.send(delete()).await;
     assert_eq!(open.problem(), (409, "CONFLICT".to_owned()));
@@ -91,9 +92,16 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
         (404, "NOT_FOUND".to_owned())
     );
     assert_eq!(place.get("vera", "/sessions").await.ok(200)["total"], 0);
+    // So is what waited in it, and what happened.
+    let gone = (404, "NOT_FOUND".to_owned());
+    assert_eq!(place.get("vera", &approval).await.problem(), gone);
+    let opened = place.post("ada", &format!("{approval}/open"), &json!({})).await;
+    assert_eq!(opened.problem(), gone);
+    assert_eq!(place.get("vera", &format!("{path}/stream")).await.problem(), gone);
     let restore = place.post("olga", &format!("{path}/restore"), &json!({})).await;
     assert_eq!(restore.status, 204);
     assert_eq!(place.get("vera", "/sessions").await.ok(200)["total"], 1);
+    place.get("vera", &approval).await.ok(200);
     let audit = place.get("root", "/audit?action=session.").await.ok(200);
     let actions: Vec<&str> = audit["entries"]
         .as_array()

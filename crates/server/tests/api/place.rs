@@ -103,7 +103,7 @@ impl Inventory for Machine {
 struct Known;
 
 impl Source for Known {
-    fn connection(&self) -> &str {
+    fn connection(&self) -> &'static str {
         "here"
     }
 

@@ -102,7 +102,7 @@ async fn a_change_with_a_cookie_needs_our_own_page() {
         assert_eq!(reply.short(), *expected, "{csrf:?} {origin:?} {site:?}");
     }
     // A program with a token has no page; but a page of another site may not use it either.
-    let program = server.program(Role::Viewer, &["read"]).await;
+    let program = server.program(Role::Operator, &["read", "operate"]).await;
     assert_eq!(program.post("/api/v1/me/views", &view).await.status, 201);
     let elsewhere = program.with("origin", "http://evil.example");
     let reply = elsewhere.post("/api/v1/me/views", &view).await;

@@ -157,7 +157,7 @@ async fn pages_are_for_browsers_and_answers_are_not_kept() {
 async fn what_is_large_is_compressed_unless_it_has_secrets() {
     let server = Running::start(Wish::default()).await;
     let caller = server
-        .program(Role::Admin, &["read", "admin"])
+        .program(Role::Admin, &["read", "operate", "approve", "admin"])
         .await
         .with("accept-encoding", "br, gzip");
     for number in 0..20 {

@@ -115,8 +115,8 @@ async fn there_are_never_more_connections_than_configured_and_they_come_free() {
     }))
     .await;
     let mut idle = Vec::new();
-    for _ in 0..8 {
-        idle.push(TcpStream::connect(server.serving.address).await.unwrap());
+    for last in 2..10 {
+        idle.push(connect_from([127, 0, 0, last], &server).await);
     }
     let reply = tokio::time::timeout(LONG, server.anybody().get("/api/v1/auth/options")).await;
     assert_eq!(
@@ -125,11 +125,129 @@ async fn there_are_never_more_connections_than_configured_and_they_come_free() {
     );
 }
 
+/// A connection from this address.
+async fn connect_from(address: [u8; 4], server: &Running) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind((address, 0).into()).unwrap();
+    socket.connect(server.serving.address).await.unwrap()
+}
+
+/// Whether the server has ended a connection on which nothing was said.
+async fn ended(stream: &mut TcpStream) {
+    let mut said = Vec::new();
+    tokio::time::timeout(LONG, stream.read_to_end(&mut said))
+        .await
+        .expect("the server ends the connection")
+        .ok();
+}
+
+#[tokio::test]
+async fn one_address_has_a_quarter_of_all_connections() {
+    for proxies in [&[][..], &["127.0.0.7"]] {
+        let server = Running::start(Wish::with(|config| {
+            config.server.limits.connections = 8;
+            config.server.trusted_proxies = proxies.iter().map(|&text: &&str| text.to_owned()).collect();
+        }))
+        .await;
+        let ask = format!("GET /health HTTP/1.1\r\nHost: {}\r\n\r\n", server.serving.address);
+        let mut answered = Vec::new();
+        for _ in 0..2 {
+            let mut stream = connect_from([127, 0, 0, 7], &server).await;
+            stream.write_all(ask.as_bytes()).await.unwrap();
+            stream.read_exact(&mut [0; 12]).await.unwrap();
+            answered.push(stream);
+        }
+        let mut third = connect_from([127, 0, 0, 7], &server).await;
+        if proxies.is_empty() {
+            ended(&mut third).await;
+            drop(answered.pop());
+        } else {
+            third.write_all(ask.as_bytes()).await.unwrap();
+            third.read_exact(&mut [0; 12]).await.unwrap();
+        }
+        let other = server.anybody().get("/health").await;
+        assert_eq!(other.status, 200, "others are served");
+    }
+}
+
+/// Begins to speak HTTP/2 and asks one thing. Answers nothing that the server says, as an unfriendly client would.
+async fn ask_over_http2(server: &Running, path: &str, token: &str) -> TcpStream {
+    let literal = |name: &[u8], value: &str| {
+        let length = u8::try_from(value.len()).unwrap();
+        [name, &[length], value.as_bytes()].concat()
+    };
+    // `:method: GET`, `:scheme: http`, then `:path`, `:authority` and `authorization` by their numbers in the static table.
+    let head = [
+        vec![0x82, 0x86],
+        literal(&[0x04], path),
+        literal(&[0x01], &server.serving.address.to_string()),
+        literal(&[0x0f, 0x08], &format!("Bearer {token}")),
+    ]
+    .concat();
+    let length = u8::try_from(head.len()).unwrap();
+    let mut stream = TcpStream::connect(server.serving.address).await.unwrap();
+    let said = [
+        &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
+        &[0, 0, 0, 4, 0, 0, 0, 0, 0],
+        &[0, 0, length, 1, 5, 0, 0, 0, 1],
+        &head,
+    ]
+    .concat();
+    stream.write_all(&said).await.unwrap();
+    stream
+}
+
+const DATA: u8 = 0;
+const GO_AWAY: u8 = 7;
+
+/// The kinds of the frames that come until one of this kind, or until the end.
+async fn kinds(stream: &mut TcpStream, last: Option<u8>) -> Vec<u8> {
+    let mut kinds = Vec::new();
+    let mut head = [0; 9];
+    while stream.read_exact(&mut head).await.is_ok() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut rest = vec![0; usize::try_from(length).unwrap()];
+        stream.read_exact(&mut rest).await.unwrap();
+        kinds.push(head[3]);
+        if last == Some(head[3]) {
+            break;
+        }
+    }
+    kinds
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_let_go_and_one_that_is_answered_is_not() {
+    let server = Running::start(Wish::with(|config| {
+        config.server.limits.header_timeout = Span::from_millis(200);
+    }))
+    .await;
+    let token = server.token(interlock_protocol::Role::Viewer, &["read"]).await;
+    let in_time = async {
+        let mut streams = ask_over_http2(&server, "/api/v1/stream", &token).await;
+        let begun = kinds(&mut streams, Some(DATA)).await;
+        assert!(begun.contains(&DATA), "{begun:?}");
+        let mut idle = ask_over_http2(&server, "/api/v1/me", &token).await;
+        let said = kinds(&mut idle, None).await;
+        assert!(said.contains(&DATA) && said.contains(&GO_AWAY), "{said:?}");
+        // The other one began earlier, and was neither closed nor told to go.
+        let mut more = [0; 1024];
+        match streams.try_read(&mut more) {
+            Err(nothing) => assert_eq!(nothing.kind(), std::io::ErrorKind::WouldBlock),
+            Ok(length) => assert!(length > 0 && more[3] != GO_AWAY, "{:?}", &more[..length]),
+        }
+        drop(streams);
+    };
+    tokio::time::timeout(LONG, in_time)
+        .await
+        .expect("the server ends an idle connection");
+}
+
 #[tokio::test]
 async fn heads_are_bounded() {
     let server = Running::start(Wish::default()).await;
     let address = server.serving.address;
-    let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
+    let many = "x-many: 1\r\n".repeat(200);
     let long = format!("x-long: {}\r\n", "y".repeat(100 * 1024));
     for headers in [many, long] {
         let said = say(

@@ -3,7 +3,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "the functions that tests share are test code too"
+    clippy::type_complexity,
+    reason = "the functions that tests share are test code too; tables have many columns"
 )]
 
 #[path = "../support/mod.rs"]

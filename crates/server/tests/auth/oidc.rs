@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use interlock_config::Oidc;
 use interlock_protocol::{Role, UserId};
-use interlock_store::{AuditFilter, UserChange};
+use interlock_store::AuditFilter;
 use serde_json::{Value, json};
 
 use crate::provider::{CLIENT, Lie, Provider, SECRET};
@@ -131,13 +131,20 @@ async fn groups_become_roles_and_follow_the_provider() {
     let reply = sign_in(&scene, zoe(json!([]))).await;
     assert_eq!(location(&reply), "/sign-in?error=FORBIDDEN");
     assert_eq!(set_cookie(&reply, "interlock_session"), None);
+    // That ends what is signed in, and is in the record.
+    assert_eq!(first.get("/api/v1/me").await.status, 401);
+    let filter = AuditFilter {
+        limit: 100,
+        ..AuditFilter::default()
+    };
+    let entries = scene.server.store.audit_entries(&filter).await.unwrap();
+    let disabled = entries
+        .iter()
+        .filter(|entry| entry.deed.action == "user.changed" && entry.deed.details["enabled"] == false);
+    assert_eq!(disabled.count(), 1);
     // An admin here has the last word.
     let id = UserId::new("zoe").unwrap();
-    let change = UserChange {
-        enabled: Some(false),
-        ..UserChange::default()
-    };
-    scene.server.store.change_user(&id, change).await.unwrap();
+    assert!(!scene.server.store.user(&id).await.unwrap().unwrap().enabled);
     let reply = sign_in(&scene, zoe(json!(["admins"]))).await;
     assert_eq!(location(&reply), "/sign-in?error=FORBIDDEN");
 }
@@ -290,4 +297,27 @@ async fn one_goes_nowhere_without_a_provider() {
         location(&come_back(&browser, &code, &parameters["state"]).await),
         "/"
     );
+}
+
+#[tokio::test]
+async fn who_never_went_is_throttled_and_fills_no_record() {
+    let scene = scene(|_| {}).await;
+    let browser = scene.server.anybody();
+    let mut refused = 0;
+    let throttled = loop {
+        let reply = come_back(&browser, "code", "invented").await;
+        if reply.status != 303 {
+            break reply;
+        }
+        refused += 1;
+        assert!(refused < 1000, "nobody is ever throttled");
+    };
+    assert!(refused > 0);
+    assert_eq!(throttled.short(), (429, "RATE_LIMITED"));
+    assert!(throttled.headers.contains_key("retry-after"));
+    let filter = AuditFilter {
+        limit: 100,
+        ..AuditFilter::default()
+    };
+    assert_eq!(scene.server.store.audit_entries(&filter).await.unwrap(), []);
 }

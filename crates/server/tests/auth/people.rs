@@ -1,6 +1,7 @@
 //! Users, views, and who may look after them.
 
 use interlock_protocol::Role;
+use interlock_store::UserChange;
 use serde_json::json;
 
 use crate::support::{Running, Wish};
@@ -171,4 +172,84 @@ async fn a_token_is_shown_once_and_revoked_by_its_owner_or_an_admin() {
     assert_eq!(admin.get("/api/v1/tokens").await.json["tokens"][0]["user"], "zoe");
     assert_eq!(admin.delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
     assert_eq!(program.get("/api/v1/me").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_token_makes_people_only_if_it_may_everything() {
+    let server = Running::start(Wish::default()).await;
+    let _ = server.admin().await;
+    server.user("zoe", Role::Operator).await;
+    let refused = (403, "FORBIDDEN");
+    for (scopes, name, expected, made) in [
+        (&["read", "admin"][..], "one", refused, refused),
+        (&["read", "operate", "admin"], "two", refused, refused),
+        (
+            &["read", "operate", "approve", "admin"],
+            "three",
+            (200, ""),
+            (201, ""),
+        ),
+    ] {
+        let program = server.program(Role::Admin, scopes).await;
+        let new = json!({ "id": name, "role": "viewer" });
+        assert_eq!(
+            program.post("/api/v1/users", &new).await.short(),
+            made,
+            "{scopes:?}"
+        );
+        let link = program.post("/api/v1/users/zoe/link", &json!({})).await;
+        assert_eq!(link.short(), expected, "{scopes:?}");
+        for (role, expected) in [
+            ("approver", expected),
+            ("viewer", (200, "")),
+            ("operator", expected),
+        ] {
+            let reply = program.patch("/api/v1/users/zoe", &json!({ "role": role })).await;
+            assert_eq!(reply.short(), expected, "{scopes:?} {role}");
+        }
+        let back = UserChange {
+            role: Some(Role::Operator),
+            ..UserChange::default()
+        };
+        server
+            .store
+            .change_user(&"zoe".parse().unwrap(), back)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_token_revokes_itself_and_changes_no_more_than_its_scopes_say() {
+    let server = Running::start(Wish::default()).await;
+    let zoe = server.signed_in("zoe", Role::Admin).await;
+    let view = json!({ "name": "mine", "query": "" });
+    for (scopes, others, kept) in [
+        (&["read"][..], (403, "FORBIDDEN"), (403, "FORBIDDEN")),
+        (&["read", "operate"], (403, "FORBIDDEN"), (201, "")),
+        (&["read", "admin"], (204, ""), (201, "")),
+    ] {
+        let new = json!({ "name": "ci", "scopes": scopes });
+        let (one, other) = (
+            zoe.post("/api/v1/me/tokens", &new).await,
+            zoe.post("/api/v1/me/tokens", &new).await,
+        );
+        let path = |made: &crate::support::Reply| {
+            format!("/api/v1/me/tokens/{}", made.json["token"]["id"].as_str().unwrap())
+        };
+        let bearer = format!("Bearer {}", one.json["secret"].as_str().unwrap());
+        let program = server.anybody().with("authorization", &bearer);
+        assert_eq!(
+            program.post("/api/v1/me/views", &view).await.short(),
+            kept,
+            "{scopes:?}"
+        );
+        let mine = zoe.post("/api/v1/me/views", &view).await;
+        let mine = format!("/api/v1/me/views/{}", mine.json["id"].as_str().unwrap());
+        let removed = if kept.0 == 201 { (204, "") } else { kept };
+        assert_eq!(program.delete(&mine).await.short(), removed, "{scopes:?}");
+        assert_eq!(program.delete(&path(&other)).await.short(), others, "{scopes:?}");
+        assert_eq!(program.delete(&path(&one)).await.short(), (204, ""), "{scopes:?}");
+        assert_eq!(program.get("/api/v1/me").await.status, 401);
+    }
 }

@@ -1,4 +1,4 @@
-//! An OpenID Connect provider for tests: discovery, keys, codes with PKCE, tokens with real signatures; and ways to lie.
+//! An `OpenID Connect` provider for tests: discovery, keys, codes with PKCE, tokens with real signatures; and ways to lie.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

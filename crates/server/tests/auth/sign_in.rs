@@ -1,8 +1,9 @@
 //! Signing in with links and passwords.
 
-use interlock_protocol::Role;
+use interlock_protocol::{ContentHash, Role, UserId};
 use interlock_server::sign_in_link;
-use interlock_store::AuditFilter;
+use interlock_store::{AuditFilter, Login};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::support::{Running, Wish};
@@ -159,6 +160,34 @@ async fn a_password_is_changed_by_who_knows_it_or_came_by_a_link() {
     let forgetful = server.admin().await;
     let body = json!({ "new": PASSWORD });
     assert_eq!(forgetful.put("/api/v1/me/password", &body).await.status, 204);
+    // Not for ever: a browser that was left signed in changes no password. Whoever has none yet sets one.
+    let id = UserId::new("admin").unwrap();
+    server.user("zoe", Role::Viewer).await;
+    let zoe = UserId::new("zoe").unwrap();
+    for (user, minutes, expected) in [
+        (&id, 14, (204, "")),
+        (&id, 16, (403, "FORBIDDEN")),
+        (&zoe, 16, (204, "")),
+        (&zoe, 16, (403, "FORBIDDEN")),
+    ] {
+        let secret = ContentHash::of(format!("{user} {minutes} {expected:?}")).to_string();
+        let now = Timestamp::now();
+        let login = Login {
+            hash: ContentHash::of(&secret),
+            user: user.clone(),
+            csrf: "c".repeat(64),
+            from: "link 127.0.0.1 a browser".to_owned(),
+            created_at: now - SignedDuration::from_mins(minutes),
+            expires_at: now + SignedDuration::from_hours(1),
+        };
+        server.store.create_login(login).await.unwrap();
+        let left = server
+            .anybody()
+            .with("cookie", &format!("interlock_session={secret}"))
+            .with("x-csrf-token", &"c".repeat(64));
+        let reply = left.put("/api/v1/me/password", &body).await;
+        assert_eq!(reply.short(), expected, "{user} {minutes} {}", reply.text);
+    }
     // A token changes no password.
     let program = server.program(Role::Admin, &["read", "admin"]).await;
     assert_eq!(

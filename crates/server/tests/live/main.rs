@@ -3,7 +3,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test that cannot go on must stop"
+    clippy::type_complexity,
+    reason = "a test that cannot go on must stop; tables have many columns"
 )]
 
 mod metrics;

@@ -2,6 +2,7 @@
 
 use interlock_store::UserChange;
 use jiff::Timestamp;
+use serde_json::json;
 use tokio_tungstenite::tungstenite::{Error, http::StatusCode};
 
 use crate::site::{Client, Site};
@@ -103,4 +104,37 @@ async fn signing_out_ends_that_browser_alone() {
     assert_eq!(browser.closed().await, 4401);
     program.say(serde_json::json!({ "action": "ping" })).await;
     assert_eq!(program.next().await["type"], "pong");
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_not_there() {
+    let site = Site::start().await;
+    let session = site.session(1).await;
+    let channel = format!("session:{session}");
+    let mut client = site.connect().await;
+    client.subscribe(&channel, None).await;
+    client
+        .say(json!({ "action": "unsubscribe", "channel": channel }))
+        .await;
+    assert_eq!(client.next().await["type"], "subscription.ended");
+    let now = Timestamp::now();
+    site.store.request_cancel(&session, None, now).await.unwrap();
+    site.store.soft_delete(&session, now).await.unwrap();
+    for action in ["subscribe", "catchup"] {
+        client
+            .say(json!({ "action": action, "channel": channel, "after": 0 }))
+            .await;
+        let answer = client.next().await;
+        assert_eq!(answer["type"], "subscription.error", "{action}");
+        assert_eq!(answer["code"], "NOT_FOUND", "{action}");
+    }
+    let stream = format!("http://{}/api/v1/sessions/{session}/stream", site.address);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let reply = reqwest::Client::new()
+        .get(stream)
+        .bearer_auth(&site.token)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(reply.status().as_u16(), 404);
 }

@@ -89,7 +89,7 @@ impl Stream {
                 for line in block.lines() {
                     match line.split_once(": ") {
                         Some(("id", id)) => event.id = id.parse().ok(),
-                        Some(("event", kind)) => event.kind = kind.to_owned(),
+                        Some(("event", kind)) => kind.clone_into(&mut event.kind),
                         Some(("data", data)) => event.data = serde_json::from_str(data).unwrap(),
                         Some(("retry" | "", _)) => {}
                         other => panic!("{other:?}"),

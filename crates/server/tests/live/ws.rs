@@ -144,7 +144,7 @@ async fn a_long_past_comes_whole_while_more_happens() {
     append(&site.store, &session, 4_999, "past").await;
     let mut client = site.connect().await;
     let (store, writes) = (site.store.clone(), session.clone());
-    let writer = tokio::spawn(async move {
+    let writing = tokio::spawn(async move {
         for _ in 0..200 {
             append(&store, &writes, 5, "now").await;
         }
@@ -156,7 +156,7 @@ async fn a_long_past_comes_whole_while_more_happens() {
         positions.iter().copied().eq(1..=6_000),
         "a gap, a duplicate or another order"
     );
-    writer.await.unwrap();
+    writing.await.unwrap();
     // And nothing comes twice after that.
     client.say(json!({ "action": "ping" })).await;
     assert_eq!(client.next().await["type"], "pong");
@@ -318,6 +318,33 @@ async fn hostile_frames_end_the_connection_or_are_answered() {
     assert_eq!(client.closed().await, 1008);
     // And the server goes on.
     site.connect().await.subscribe("sessions", None).await;
+}
+
+#[tokio::test]
+async fn whoever_asks_for_too_much_at_once_is_told_and_then_let_go() {
+    let site = Site::start().await;
+    let mut client = site.connect().await;
+    for _ in 0..2_000 {
+        client
+            .say(json!({ "action": "catchup", "channel": "none", "after": 0 }))
+            .await;
+    }
+    let mut codes = Vec::new();
+    let closed = loop {
+        match client.message().await {
+            Some(Ok(Message::Text(text))) => {
+                let frame: Value = serde_json::from_str(&text).unwrap();
+                codes.push(frame["code"].as_str().unwrap().to_owned());
+            }
+            Some(Ok(Message::Close(Some(frame)))) => break u16::from(frame.code),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(closed, 1008);
+    let first = codes.iter().position(|code| code == "RATE_LIMITED").unwrap();
+    assert!(first >= 512, "{first}");
+    assert!(codes[..first].iter().all(|code| code == "INVALID_INPUT"));
+    assert_eq!(codes.iter().filter(|code| *code == "RATE_LIMITED").count(), 20);
 }
 
 #[tokio::test]

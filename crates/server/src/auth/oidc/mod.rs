@@ -1,4 +1,4 @@
-//! Signing in with an OpenID Connect provider: code flow with PKCE, a nonce, and a state that is bound to the browser.
+//! Signing in with an `OpenID Connect` provider: code flow with PKCE, a nonce, and a state that is bound to the browser.
 //!
 //! The provider says who somebody is and in which groups; the configuration says which role a group has. Who has none may
 //! not come in. An account of a provider is never joined to a local one of the same name.
@@ -6,6 +6,8 @@
 mod pending;
 mod people;
 mod provider;
+
+use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::{Query, State};
@@ -102,6 +104,12 @@ pub(super) async fn callback(
     let oidc = configured(auth)?;
     match come_back(auth, oidc, &peer, &headers, query).await {
         Ok(response) => Ok(response),
+        Err((refused @ Refused::State, _)) => {
+            // Anybody can come with a state that nobody has: that fills neither the record nor the log.
+            auth.throttle.attempt(None, peer.address, Instant::now())?;
+            tracing::debug!(reason = %refused, "somebody came back who never went");
+            Ok(failed(&refused, &peer))
+        }
         Err((refused, user)) => {
             tracing::warn!(reason = %refused, "somebody could not sign in with the provider");
             auth.note_failure(user.as_ref(), peer.address, refused.as_str())
@@ -132,9 +140,8 @@ async fn come_back(
     if !same {
         return Err(unknown(Refused::OtherBrowser));
     }
-    let code = match (query.error, query.code) {
-        (None, Some(code)) => code,
-        _ => return Err(unknown(Refused::Provider)),
+    let (None, Some(code)) = (query.error, query.code) else {
+        return Err(unknown(Refused::Provider));
     };
     let verifier = PkceCodeVerifier::new(pending.verifier);
     let nonce = Nonce::new(pending.nonce);

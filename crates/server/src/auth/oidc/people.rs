@@ -59,6 +59,11 @@ impl Auth {
             .map_err(store)?;
         let id = found.as_ref().map(|user| user.id.clone());
         let Some(role) = person.role else {
+            if let Some(user) = found.filter(|user| user.enabled) {
+                self.disable(&user)
+                    .await
+                    .map_err(|refused| (refused, id.clone()))?;
+            }
             return Err((Refused::NoRole, id));
         };
         match found {
@@ -70,6 +75,21 @@ impl Auth {
                 .await
                 .map_err(|refused| (refused, id)),
         }
+    }
+
+    /// The provider gives them nothing any more: what they have here ends too, until an admin enables them again.
+    async fn disable(&self, user: &User) -> Result<(), Refused> {
+        let change = UserChange {
+            enabled: Some(false),
+            ..UserChange::default()
+        };
+        self.store.change_user(&user.id, change).await?;
+        self.store.remove_logins(&user.id, None).await?;
+        self.known.forget();
+        let details = json!({ "enabled": false, "before": user.role.as_str(), "how": "oidc" });
+        self.note(None, "user.changed", Some(user.id.as_str()), details)
+            .await
+            .map_err(|problem| Refused::Store(problem.code()))
     }
 
     async fn change_role(&self, user: &User, role: Role) -> Result<User, Refused> {

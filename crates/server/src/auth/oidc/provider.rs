@@ -25,7 +25,7 @@ use super::people::{Person, role};
 use crate::problem::Code;
 
 /// How long what the provider says about itself is believed.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+const FRESH: Duration = Duration::from_hours(1);
 /// How soon it may be asked again because a key is unknown.
 const AGAIN: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
@@ -357,7 +357,7 @@ impl Oidc {
 fn safe(metadata: &CoreProviderMetadata) -> Result<(), Refused> {
     let endpoints = [
         Some(metadata.authorization_endpoint().url()),
-        metadata.token_endpoint().map(|token| token.url()),
+        metadata.token_endpoint().map(openidconnect::TokenUrl::url),
         Some(metadata.jwks_uri().url()),
     ];
     for url in endpoints.into_iter().flatten() {
