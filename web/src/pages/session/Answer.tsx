@@ -9,6 +9,7 @@ import type { Tone } from '../../theme';
 import { Mono } from '../../ui/Code';
 import { isOpen } from '../../ui/Status';
 import { ToneIcon } from '../../ui/Tone';
+import { type Answered, answersOf } from './answers';
 import { numbered, withoutActions } from './grounds';
 import classes from './session.module.css';
 
@@ -101,27 +102,44 @@ export function GroundedText({ text, grounds, onEvidence }: { text: string; grou
 
 interface AnswerProps {
   detail: Schemas['SessionDetail'];
+  entries: readonly Schemas['TimelineEntry'][];
   onEvidence: (id: string) => void;
 }
 
-export function Answer({ detail, onEvidence }: AnswerProps) {
-  const answer = detail.full_answer ?? undefined;
+function OneAnswer({ answered, actions, onEvidence }: { answered: Answered; actions: boolean; onEvidence: (id: string) => void }) {
+  const unsupported = answered.grounds.filter((ground) => ground.evidence.length === 0).length;
+  return (
+    <>
+      {answered.text !== undefined && <GroundedText text={withoutActions(answered.text, actions)} grounds={answered.grounds} onEvidence={onEvidence} />}
+      {unsupported > 0 && (
+        <Text size="xs" c="dimmed" mt={8}>
+          <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** The answer to what began the session; under it what was asked afterwards, each with its answer. */
+export function Answer({ detail, entries, onEvidence }: AnswerProps) {
   const { usage } = detail;
-  const unsupported = detail.grounds.filter((ground) => ground.evidence.length === 0).length;
+  const [first, ...later] = useMemo(() => answersOf(detail, entries), [detail, entries]);
+  const actions = detail.actions.length > 0;
   return (
     <>
       <div>
-        {answer === undefined ? (
-          <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
-        ) : (
-          <GroundedText text={withoutActions(answer, detail.actions.length > 0)} grounds={detail.grounds} onEvidence={onEvidence} />
-        )}
-        {answer !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
-        {unsupported > 0 && (
-          <Text size="xs" c="dimmed" mt={8}>
-            <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
-          </Text>
-        )}
+        {first?.text === undefined
+          ? <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
+          : <OneAnswer answered={first} actions={actions} onEvidence={onEvidence} />}
+        {first?.text !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
+        {later.map((one) => (
+          <section key={one.run} className={classes.followUp} aria-label={`Follow-up: ${one.question}`}>
+            <Text size="sm" fw={600} className="prewrap">{one.question}</Text>
+            {one.text === undefined
+              ? <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>
+              : <OneAnswer answered={one} actions={actions} onEvidence={onEvidence} />}
+          </section>
+        ))}
       </div>
       <div>
         <WhatWasDone actions={detail.actions} running={isOpen(detail.status)} />
