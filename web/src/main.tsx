@@ -7,6 +7,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { App } from './app';
+import { loadPages } from './router';
 
 const root = document.getElementById('root');
 if (root) {
@@ -16,3 +17,10 @@ if (root) {
     </StrictMode>,
   );
 }
+
+// When there is nothing else to do, the other pages are fetched: a lost line then still shows them.
+const idle = () => void loadPages();
+window.addEventListener('load', () => {
+  if ('requestIdleCallback' in window) window.requestIdleCallback(idle, { timeout: 5000 });
+  else setTimeout(idle, 2000);
+});

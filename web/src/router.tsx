@@ -3,9 +3,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 
 import { Frame } from './ui/Frame';
+import { Broken, Unknown } from './ui/Broken';
 
 const root = createRootRoute();
 const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: Frame });
+// What no page has is still inside the frame: one can go on from there.
+const unknown = createRoute({ getParentRoute: () => frame, path: '$', component: Unknown });
 
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -94,11 +97,24 @@ const tree = root.addChildren([
   signIn,
   frame.addChildren([
     overview, approvals, approval, sessions, session, trace, chat, chatSession, infrastructure, resource, tools,
-    models, settings, settingsTab,
+    models, settings, settingsTab, unknown,
   ]),
 ]);
 
-export const router = createRouter({ routeTree: tree, defaultPreload: 'intent', scrollRestoration: true });
+export const router = createRouter({
+  routeTree: tree, defaultPreload: 'intent', scrollRestoration: true, defaultErrorComponent: Broken, defaultNotFoundComponent: Unknown,
+});
+
+/** Loads the pages that were not opened yet, so that they are there when the line is lost. What fails is loaded when opened. */
+export async function loadPages(): Promise<void> {
+  for (const route of Object.values(router.routesById)) {
+    try {
+      await router.loadRouteChunk(route);
+    } catch {
+      return;
+    }
+  }
+}
 
 declare module '@tanstack/react-router' {
   interface Register {

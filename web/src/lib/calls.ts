@@ -129,7 +129,7 @@ export function livesOf(events: readonly RecordEvent[]): Lives {
   const answers: Open<AnswerLife>[] = [];
   const byCall = new Map<string, Open<CallLife>[]>();
   const byPermit = new Map<string, Open<CallLife>>();
-  const byHold = new Map<string, { life: Open<CallLife>; hold: Hold }>();
+  const byHold = new Map<string, Open<CallLife>>();
   const byReceipt = new Map<string, Open<CallLife>>();
   const lastAnswer = new Map<string, Open<AnswerLife>>();
 
@@ -215,19 +215,21 @@ export function livesOf(events: readonly RecordEvent[]): Lives {
         life.resource = text(data, 'resource') ?? life.resource;
         // Only what may change something waits for a human.
         life.kind ??= 'write';
-        byHold.set(id, { life, hold });
+        byHold.set(id, life);
         break;
       }
       case 'hold.approved':
       case 'hold.denied':
       case 'hold.edited':
       case 'hold.expired': {
-        const found = byHold.get(text(data, 'hold') ?? '');
-        if (!found) break;
-        found.hold.state = event.type.slice('hold.'.length) as HoldState;
-        found.hold.by = text(data, 'by');
-        found.hold.reason = text(data, 'reason');
-        found.hold.decidedAt = at;
+        const id = text(data, 'hold') ?? '';
+        const life = byHold.get(id);
+        if (!life) break;
+        const state = event.type.slice('hold.'.length) as HoldState;
+        // A hold that was shown is never changed: what it became is another.
+        life.holds = life.holds.map((hold) =>
+          hold.id === id ? { ...hold, state, by: text(data, 'by'), reason: text(data, 'reason'), decidedAt: at } : hold,
+        );
         break;
       }
       case 'call.started': {

@@ -151,7 +151,29 @@ const HEADING = /^\s{0,3}(#{1,6})\s+/;
 const RULE = /^\s{0,3}([-*_])(\s*\1){2,}\s*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+/;
 const QUOTE = /^\s{0,3}>\s?/;
-const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** `|---|:--:|`: cells of dashes. By hand, since an expression for it takes the square of a run of spaces. */
+function isTableRule(text: string): boolean {
+  let row = text.trim();
+  if (row.startsWith('|')) row = row.slice(1);
+  if (row.endsWith('|')) row = row.slice(0, -1);
+  return row.split('|').every((cell) => {
+    const bare = cell.trim();
+    const dashes = bare.slice(bare.startsWith(':') ? 1 : 0, bare.length > 1 && bare.endsWith(':') ? -1 : undefined);
+    return dashes !== '' && /^-+$/.test(dashes);
+  });
+}
+
+/** A heading without the marks that may close it. */
+function withoutClosing(text: string): string {
+  const whole = text.trimEnd();
+  let end = whole.length;
+  while (end > 0 && whole.charAt(end - 1) === '#') end -= 1;
+  if (end === whole.length) return whole;
+  // Marks that touch a word belong to it: `C#`.
+  return end === 0 || /\s/.test(whole.charAt(end - 1)) ? whole.slice(0, end).trimEnd() : whole;
+}
+
 
 function cells(line: Line): Inline[][] {
   const out: Inline[][] = [];
@@ -196,7 +218,7 @@ function blocksOf(lines: readonly Line[], depth: number): Block[] {
     }
     const heading = HEADING.exec(line.text);
     if (heading) {
-      const text = line.text.slice(heading[0].length).replace(/\s+#+\s*$/, '');
+      const text = withoutClosing(line.text.slice(heading[0].length));
       out.push({ type: 'heading', level: heading[1]?.length ?? 1, children: parseInline(text, line.start + heading[0].length) });
       at += 1;
       continue;
@@ -224,7 +246,7 @@ function blocksOf(lines: readonly Line[], depth: number): Block[] {
       continue;
     }
     const under = lines[at + 1];
-    if (line.text.includes('|') && under && under.text.includes('-') && TABLE_RULE.test(under.text)) {
+    if (line.text.includes('|') && under && under.text.includes('-') && isTableRule(under.text)) {
       const head = cells(line);
       const rows: Inline[][][] = [];
       at += 2;

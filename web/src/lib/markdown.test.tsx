@@ -2,7 +2,7 @@ import { render } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { Markdown } from './markdown';
-import { safeHref } from './markdown-parse';
+import { parseMarkdown, safeHref } from './markdown-parse';
 
 function html(text: string): string {
   return render(<Markdown text={text} />).container.firstElementChild?.innerHTML ?? '';
@@ -113,5 +113,33 @@ describe('marks', () => {
     );
     expect(container.textContent).toBe('is active again');
     expect(container.querySelectorAll('mark[data-last="true"]')).toHaveLength(1);
+  });
+});
+
+describe('long runs of spaces', () => {
+  const spaces = ' '.repeat(200_000);
+  it.each([
+    ['a heading', `# a${spaces}b`, 'heading'],
+    ['a heading that closes', `# a${spaces}## ${spaces}`, 'heading'],
+    ['under a row of cells', `a | b\n${spaces}-${spaces}x`, 'paragraph'],
+    ['in the rule of a table', `a | b\n|${spaces}---${spaces}|${spaces}:-:${spaces}|\n1 | 2`, 'table'],
+    ['a rule', `-${spaces}-${spaces}-${spaces}`, 'rule'],
+    ['no rule', `-${spaces}-${spaces}-${spaces}x`, 'list'],
+  ])('%s', (_, source, type) => {
+    expect(parseMarkdown(source)[0]?.type).toBe(type);
+  });
+
+  it.each([
+    ['# a ##', 'a'], ['# C#', 'C#'], ['# a # b', 'a # b'], ['# ##', ''], ['# a\t#  ', 'a'],
+  ])('the heading %j says %j', (source, text) => {
+    const [block] = parseMarkdown(source);
+    const [first] = block?.type === 'heading' ? block.children : [];
+    expect(first?.type === 'text' ? first.text : '').toBe(text);
+  });
+
+  it.each([
+    ['|---|:-:|', true], [' --- | ---: ', true], ['|', false], ['| : | - |', false], ['|--|  |', false], ['-', true], ['|-x|', false],
+  ])('%j under cells makes a table: %s', (rule, table) => {
+    expect(parseMarkdown(`a | b\n${rule}\n`)[0]?.type === 'table').toBe(table);
   });
 });

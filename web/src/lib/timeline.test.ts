@@ -186,6 +186,16 @@ describe('humans', () => {
     expect(life?.holds[0]?.by).toBe('by' in data ? data.by : undefined);
   });
 
+  it('a decision makes another row, and leaves the one that was shown as it was', () => {
+    const before = after({ type: 'events', events: opened });
+    const [waiting] = rows(before);
+    const [decided] = rows(reduceTimeline(before, { type: 'events', events: [{ ...event(4, 'hold.denied', { hold: 'h', by: 'ann' }), execution: undefined }] }));
+    expect(decided).not.toBe(waiting);
+    expect(waiting?.type === 'call' && standing(waiting.life).word).toBe('waiting');
+    expect(decided?.type === 'call' && standing(decided.life).word).toBe('denied');
+    if (waiting?.type === 'call' && decided?.type === 'call') expect(decided.life.holds[0]).not.toBe(waiting.life.holds[0]);
+  });
+
   it('an edited plan waits in the same row', () => {
     const state = after({
       type: 'events',

@@ -65,7 +65,9 @@ export function standing(life: CallLife): Standing {
   return { tone: 'plain', word: 'proposed', open: true };
 }
 
-const SAID_ELSEWHERE = new Set(['action', 'target_resource_id', 'command']);
+const SAID_ELSEWHERE = new Set(['action', 'target_resource_id', 'command', 'content']);
+/** A value that is longer, or has several lines, is shown when the row is unfolded. */
+const SHORT = 80;
 
 /** What a call does, in one line: the command, or the action with its arguments. */
 export function headline(life: CallLife): string {
@@ -75,7 +77,8 @@ export function headline(life: CallLife): string {
   if (life.tool === '' && !life.proposed) return 'read by Interlock itself, to verify a write';
   const rest = Object.entries(used)
     .filter(([key, value]) => !SAID_ELSEWHERE.has(key) && value !== null && typeof value !== 'object')
-    .map(([, value]) => String(value));
+    .map(([, value]) => String(value))
+    .map((value) => (value.length > SHORT || value.includes('\n') ? `${value.slice(0, SHORT).split('\n', 1)[0] ?? ''}…` : value));
   return [text(used, 'action')?.replaceAll('_', ' '), ...rest].filter((part) => part !== undefined && part !== '').join(' ');
 }
 

@@ -65,6 +65,7 @@ function Shell() {
       <Nav waiting={waiting} />
       <header className="top">
         <LevelPill />
+        {overview.data?.demo && <span className="demo" title="This is a simulated cluster. Everything here works, nothing here is real.">Demo</span>}
         <Connection />
         <span className="grow" />
         <Palette />
@@ -72,14 +73,8 @@ function Shell() {
         <UserMenu />
       </header>
       <main id="main" className="main" tabIndex={-1}>
-        {overview.data?.demo && (
-          <div className="banner" data-tone="plain">
-            <Icon name="question" />
-            <span className="grow"><b>Demo:</b> this is a simulated cluster. Everything here works, nothing here is real.</span>
-          </div>
-        )}
         <StoppedBanner />
-        {!me.has_password && me.user.sign_in !== 'oidc' && !path.startsWith('/settings') && (
+        {overview.data?.demo === false && !me.has_password && me.user.sign_in !== 'oidc' && !path.startsWith('/settings') && (
           <div className="banner" data-tone="plain">
             <Icon name="key" />
             <span className="grow">You came in with a one-time link and have no password yet. Without one, only a new link lets you in again.</span>

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 
 import { ApiError } from '../api/client';
 import { CodeBlock } from './Code';
+import { Said } from './Said';
 import { ToneIcon } from './Tone';
 
 /** Something is on its way; says what. */
@@ -63,8 +64,8 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
         <ToneIcon tone="failed" label="failed" />
         <Stack gap={4} className="grow">
           <Text fw={600} size="sm">{title}</Text>
-          {detail !== title && <Text size="sm">{detail}</Text>}
-          {hint !== undefined && <Text size="sm" c="dimmed">What to do: {hint}</Text>}
+          {detail !== title && <Text size="sm"><Said text={detail} /></Text>}
+          {hint !== undefined && <Text size="sm" c="dimmed">What to do: <Said text={hint} /></Text>}
           <Group gap="sm">
             {retry && <Button size="compact-sm" variant="default" onClick={retry}>Try again</Button>}
             {code !== undefined && <ErrorCode code={code} />}

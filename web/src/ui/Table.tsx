@@ -157,7 +157,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         </Group>
       </Group>
       {some ? (
-        <Table.ScrollContainer minWidth={Math.min(640, shown.length * 110)}>
+        <Table.ScrollContainer minWidth={Math.min(640, shown.length * 110)} type="native" className="scrolls">
           <Table highlightOnHover verticalSpacing={4} stickyHeader aria-label={label}>
             <Table.Thead>
               <Table.Tr>

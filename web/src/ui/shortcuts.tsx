@@ -125,7 +125,9 @@ export function ShortcutsHelp() {
     () => snapshot,
   );
   const rows = new Map<string, Set<string>>();
-  for (const each of shown) rows.set(each.words, (rows.get(each.words) ?? new Set()).add(each.keys));
+  // Of several with the same key the one registered last works: the page's own, not the frame's.
+  const works = new Map(shown.map((each) => [each.keys, each]));
+  for (const each of shown.filter((one) => works.get(one.keys) === one)) rows.set(each.words, (rows.get(each.words) ?? new Set()).add(each.keys));
   return (
     <Modal opened={open} onClose={() => { setOpen(false); }} title="Keys that work here" centered>
       <Table verticalSpacing={4}>

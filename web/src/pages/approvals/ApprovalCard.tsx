@@ -12,6 +12,7 @@ import { Mono } from '../../ui/Code';
 import { ChangeTable } from '../../ui/Json';
 import { useOverview } from '../../ui/frame/overview';
 import { useShortcut } from '../../ui/shortcuts';
+import { Said } from '../../ui/Said';
 import { ErrorCode, Failed, Loading } from '../../ui/States';
 import { Ago, Countdown } from '../../ui/Time';
 import { ToneBadge, ToneIcon } from '../../ui/Tone';
@@ -24,7 +25,7 @@ function Line({ step }: { step: Step }) {
   return (
     <Group gap="sm" wrap="nowrap" align="flex-start" component="li" className={step.busy ? 'busy' : undefined}>
       <ToneIcon tone={step.tone} label={step.tone} />
-      <Text size="sm">{step.words}</Text>
+      <Text size="sm"><Said text={step.words} /></Text>
     </Group>
   );
 }
@@ -36,8 +37,8 @@ function Told({ told }: { told: Trouble }) {
         <ToneIcon tone="failed" label="not taken" />
         <Stack gap={2}>
           <Text size="sm" fw={600}>{told.title}</Text>
-          <Text size="sm">{told.meaning}</Text>
-          <Text size="sm" c="dimmed">What to do: {told.todo} {told.code !== undefined && <ErrorCode code={told.code} />}</Text>
+          <Text size="sm"><Said text={told.meaning} /></Text>
+          <Text size="sm" c="dimmed">What to do: <Said text={told.todo} /> {told.code !== undefined && <ErrorCode code={told.code} />}</Text>
         </Stack>
       </Group>
     </Paper>

@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useEffect, useMemo, useRef, useState } from 'react';
 
+import { plural } from '../../lib/format';
 import { ChangeTable } from '../../ui/Json';
 import { type Arguments, changesOf, type Draft, draftOf, type Field, fieldsOf, readDraft, readRaw } from './edit';
 import type { Approval } from './words';
@@ -51,6 +52,13 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
     : Object.keys(formRead.errors).length === 0 ? formRead.arguments : undefined;
   const changes = args ? changesOf(before, args) : [];
 
+  const isSet = (field: Field) => field.required || before[field.name] !== undefined;
+  const input = (field: Field) => (
+    <Input
+      key={field.name} field={field} value={draft[field.name]} error={formRead.errors[field.name]}
+      onChange={(value) => { setDraft({ ...draft, [field.name]: value }); }}
+    />
+  );
   const turn = (next: string) => {
     if (next === 'json') {
       setRaw(JSON.stringify(formRead.arguments, null, 2));
@@ -93,12 +101,17 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
           label="Arguments as JSON" autosize minRows={6} maxRows={24} spellCheck={false} classNames={{ input: 'mono' }}
           value={raw} error={'error' in rawRead ? rawRead.error : undefined} onChange={(event) => { setRaw(event.currentTarget.value); }}
         />
-      ) : fields.map((field) => (
-        <Input
-          key={field.name} field={field} value={draft[field.name]} error={formRead.errors[field.name]}
-          onChange={(value) => { setDraft({ ...draft, [field.name]: value }); }}
-        />
-      ))}
+      ) : (
+        <>
+          {fields.filter(isSet).map(input)}
+          {fields.some((field) => !isSet(field)) && (
+            <details>
+              <summary>More: {plural(fields.filter((field) => !isSet(field)).length, 'argument')} that the plan leaves out</summary>
+              <Stack gap="sm" mt="sm">{fields.filter((field) => !isSet(field)).map(input)}</Stack>
+            </details>
+          )}
+        </>
+      )}
       <Group gap="sm">
         <Button disabled={!args || changes.length === 0} onClick={() => { setChecking(true); }}>Show what changes</Button>
         <Button variant="subtle" color="gray" onClick={onCancel}>Leave it as it was</Button>

@@ -2,11 +2,13 @@ import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
 import { plural } from '../../lib/format';
+import { untagged } from '../../lib/said';
 import { CodeBlock } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';
+import { Said } from '../../ui/Said';
 import { Ago } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
-import { type Approval, planRows, riskWords } from './words';
+import { type Approval, planRows, reading, riskWords } from './words';
 
 /** The exact plan: what happens, step by step; the command; how a file differs. */
 export function Plan({ approval }: { approval: Approval }) {
@@ -57,7 +59,7 @@ export function Reasons({ approval }: { approval: Approval }) {
       {approval.reasons.length > 0 && (
         <>
           <dt>You are asked because</dt>
-          <dd>{approval.reasons.join('; ')}</dd>
+          <dd><Said text={approval.reasons.map(untagged).join('; ')} /></dd>
         </>
       )}
       <dt>Rests on</dt>
@@ -71,10 +73,10 @@ export function Reasons({ approval }: { approval: Approval }) {
               {approval.evidence.map((each) => (
                 <li key={each.id}>
                   <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} hash={`evidence-${each.id}`} />} size="sm">
-                    {each.tool}
+                    {reading(each).command ?? each.tool}
                   </Anchor>{' '}
                   <span className="dim"><Ago at={each.taken_at} /></span>
-                  <div className="mono dim clamp">{each.excerpt}</div>
+                  <div className="mono dim truncate">{reading(each).line}</div>
                 </li>
               ))}
             </ul>

@@ -41,12 +41,28 @@ const LABELS: Record<string, string> = { tool: 'With', resource: 'On', command: 
 export function planRows(plan: Approval['plan']): Row[] {
   return plan.steps
     .filter((step) => step.label !== 'risk')
+    // What stands elsewhere on the card is not said twice: where it is done, and what a file becomes.
+    .filter((step) => !(/^argument target_/i.test(step.label) && (step.value === plan.resource || step.value === plan.resource_name)))
+    .filter((step) => !(/^argument content$/i.test(step.label) && plan.diff))
     .map((step) => ({
       label: LABELS[step.label] ?? step.label.replace(/^argument /i, ''),
-      value: step.value,
+      value: step.value.replace(HASH, (hash) => `${hash.slice(0, 12)}…`),
       exact: step.label !== 'afterwards' && step.label !== 'at most',
       long: step.value.length > 400 || step.value.split('\n').length > 6,
     }));
+}
+
+/** A hash as people compare them: its beginning. The whole one is in the plan that is signed. */
+const HASH = /\b[0-9a-f]{64}\b/g;
+
+/** What was read, in a line: the command, where the excerpt has it, and the first line that came out. */
+export function reading(evidence: Schemas['EvidenceRef']): { command: string | undefined; line: string } {
+  const field = (name: string): string | undefined => {
+    const raw = new RegExp(`"${name}": ?"((?:[^"\\\\]|\\\\.)*)`).exec(evidence.excerpt)?.[1];
+    return raw?.replace(/\\n/g, '\n').replace(/\\t/g, '\t').replace(/\\(["\\/])/g, '$1');
+  };
+  const out = field('stdout') ?? field('content') ?? evidence.excerpt;
+  return { command: field('command'), line: out.split('\n').find((line) => /[^\s{}[\]]/.test(line))?.trim() ?? '' };
 }
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {

@@ -180,10 +180,30 @@ function Layout({ current, children }: { current?: string | undefined; children:
   );
 }
 
+const MODELS = `# interlock.yaml
+models:
+  main:
+    provider: openai               # openai, anthropic, gemini, ollama
+    model: gpt-5-mini
+    api_key_env: OPENAI_API_KEY    # the name of the variable, never the key`;
+
 function NewChat() {
   useEffect(() => {
     setPageTitle('Chat');
   }, []);
+  const models = useApi<Schemas['ModelList']>(['models'], '/models', undefined, { staleTime: 60_000 });
+  if (models.data?.models.length === 0) {
+    return (
+      <Layout>
+        <div className={classes.start}>
+          <Title order={1} size="h3">No model is configured</Title>
+          <Empty title="A question needs a model that reads it" command={MODELS}>
+            Put one into the configuration file, set the variable with its key, and start the server again. Connections, tools and approvals work without.
+          </Empty>
+        </div>
+      </Layout>
+    );
+  }
   return (
     <Layout>
       <div className={classes.start}>

@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/client';
 import { useApi } from '../../api/hooks';
 import { Icon } from '../../ui/icons';
 import classes from './chat.module.css';
-import { type Choice, commandChoices, completed, completing, mentionChoices } from './compose';
+import { type Choice, commandChoices, completed, completing, mentionChoices, oneSpace } from './compose';
 
 export interface ComposerHandle {
   focus: () => void;
@@ -30,6 +30,8 @@ export function Composer({ ref, onSend, blocked, sending, onStop, stopping = fal
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
   const [shut, setShut] = useState(false);
+  /** Where the space after the last choice stands, until something is typed. */
+  const [space, setSpace] = useState<number>();
   const area = useRef<HTMLTextAreaElement>(null);
   const id = useId();
   useImperativeHandle(ref, () => ({ focus: () => area.current?.focus() }), []);
@@ -49,11 +51,13 @@ export function Composer({ ref, onSend, blocked, sending, onStop, stopping = fal
     setCaret(place);
     setAt(0);
     setShut(false);
+    setSpace(undefined);
   };
   const choose = (choice: Choice | undefined) => {
     if (!here || !choice) return;
     const next = completed(text, here, choice.insert);
     write(next.text, next.caret);
+    setSpace(next.caret - 1);
     requestAnimationFrame(() => {
       area.current?.focus();
       area.current?.setSelectionRange(next.caret, next.caret);
@@ -107,7 +111,11 @@ export function Composer({ ref, onSend, blocked, sending, onStop, stopping = fal
         <Textarea
           ref={area} className="grow" autosize minRows={1} maxRows={10} value={text} aria-label="Question" placeholder="Ask something; @ names a resource, / lists commands"
           role="combobox" aria-expanded={listed} aria-controls={`${id}-choices`} aria-autocomplete="list" {...(listed && { 'aria-activedescendant': `${id}-${current}` })}
-          onChange={(event) => { write(event.currentTarget.value, event.currentTarget.selectionStart); }}
+          onChange={(event) => { 
+            const { value, selectionStart } = event.currentTarget;
+            const next = oneSpace(text, space, value);
+            write(next, next === value ? selectionStart : selectionStart - 1);
+          }}
           onSelect={(event) => { setCaret(event.currentTarget.selectionStart); }}
           onKeyDown={key}
         />

@@ -7,6 +7,7 @@ import { Markdown } from '../../lib/markdown';
 import { callsOf, sectionsOf, type TimelineState } from '../../lib/timeline';
 import { Icon } from '../../ui/icons';
 import { Loading } from '../../ui/States';
+import { isOpen } from '../../ui/Status';
 import { ToneIcon } from '../../ui/Tone';
 import { GroundedText, WhatWasDone } from '../session/Answer';
 import { withoutActions } from '../session/grounds';
@@ -84,7 +85,7 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
             ? <GroundedText text={withoutActions(turn.row.text, detail.actions.length > 0)} grounds={detail.grounds} onEvidence={showEvidence} />
             : <Markdown text={turn.row.text} />}
           {grounded && evidence !== undefined && <Output session={detail.id} evidence={evidence} />}
-          {grounded && detail.actions.some((action) => action.kind === 'write') && <div className={classes.done}><WhatWasDone actions={detail.actions} /></div>}
+          {grounded && detail.actions.some((action) => action.kind === 'write') && <div className={classes.done}><WhatWasDone actions={detail.actions} running={isOpen(detail.status)} /></div>}
         </div>
       );
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Schemas } from '../../api/client';
-import { commandChoices, completed, completing, mentionChoices, said } from './compose';
+import { commandChoices, completed, completing, mentionChoices, oneSpace, said } from './compose';
 
 function resource(id: string, name: string, ...aliases: string[]): Schemas['Resource'] {
   return { id, kind: 'lxc', name, aliases, parent: null, state: 'running', source: 'pve', facts: {} };
@@ -32,6 +32,17 @@ describe('completing', () => {
   });
 });
 
+describe('a space after a choice', () => {
+  it.each([
+    ['is @jellyfin ', 12, 'is @jellyfin  ', 'is @jellyfin '],
+    ['is @jellyfin ', 12, 'is @jellyfin d', 'is @jellyfin d'],
+    ['is @jellyfin ', undefined, 'is @jellyfin  ', 'is @jellyfin  '],
+    ['a @b c', 4, 'a @b  c', 'a @b c'],
+  ])('%j with its space at %s, then %j', (before, space, next, expected) => {
+    expect(oneSpace(before, space, next)).toBe(expected);
+  });
+});
+
 describe('choices', () => {
   const resources = [resource('lxc:delly:150', 'jellyfin', '10.0.0.5'), resource('lxc:delly:151', 'web'), resource('lxc:minipc:151', 'web'), resource('vm:delly:9', 'my box')];
   it.each([
@@ -42,6 +53,14 @@ describe('choices', () => {
     ['nothing', []],
   ])('for %j', (query, expected) => {
     expect(mentionChoices(resources, query).map((choice) => choice.insert)).toEqual(expected);
+  });
+
+  it.each([
+    ['web', ['lxc:a:2', 'lxc:a:3', 'lxc:a:1', 'vm:a:4']],
+    ['lxc:a:1', ['lxc:a:1']],
+  ])('for %j put its own name before a beginning, that before another name', (query, expected) => {
+    const some = [resource('lxc:a:1', 'proxy', 'web'), resource('lxc:a:3', 'web-2'), resource('vm:a:4', 'old-web'), resource('lxc:a:2', 'web')];
+    expect(mentionChoices(some, query).map((choice) => choice.key)).toEqual(expected);
   });
 
   it('are commands after a slash', () => {

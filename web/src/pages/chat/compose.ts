@@ -37,6 +37,12 @@ export function completed(text: string, at: Completing, choice: string): { text:
   return { text: text.slice(0, at.from) + put + after, caret };
 }
 
+/** What is there after somebody typed, where a choice was put in just before and its space stands at `space`: one space is enough. */
+export function oneSpace(before: string, space: number | undefined, next: string): string {
+  if (space === undefined || before.charAt(space) !== ' ') return next;
+  return next === `${before.slice(0, space + 1)} ${before.slice(space + 1)}` ? before : next;
+}
+
 export interface Choice {
   key: string;
   insert: string;
@@ -48,13 +54,15 @@ const MOST = 8;
 /** What a mention can be made of, as the server reads it. */
 const MENTIONABLE = /^[\p{L}\p{N}._:/-]*[\p{L}\p{N}]$/u;
 
+/** How close it is: its own name or id before what begins so, that before another name of it, that before a part. */
 function rank(resource: Schemas['Resource'], query: string): number {
-  if (query === '') return 3;
-  const names = [resource.name, resource.id, ...resource.aliases].map((name) => name.toLowerCase());
-  if (names.includes(query)) return 0;
-  if (names.some((name) => name.startsWith(query))) return 1;
-  if (names.some((name) => name.includes(query))) return 2;
-  return -1;
+  const own = [resource.name.toLowerCase(), resource.id.toLowerCase()];
+  const others = resource.aliases.map((name) => name.toLowerCase());
+  const ways: ((names: readonly string[]) => boolean)[] = [
+    (names) => names.includes(query), (names) => names.some((name) => name.startsWith(query)), (names) => names.some((name) => name.includes(query)),
+  ];
+  const order: readonly (readonly [number, readonly string[]])[] = [[0, own], [1, own], [0, others], [1, others], [2, own], [2, others]];
+  return order.findIndex(([way, names]) => ways[way]?.(names) === true);
 }
 
 /** Resources that fit what was typed, the closest first. A name that several have is written as its id. */
@@ -65,7 +73,7 @@ export function mentionChoices(resources: readonly Schemas['Resource'][], query:
   return resources
     .map((resource) => ({ resource, rank: rank(resource, wanted) }))
     .filter((one) => one.rank >= 0)
-    .sort((a, b) => a.rank - b.rank || a.resource.id.localeCompare(b.resource.id))
+    .sort((a, b) => a.rank - b.rank || a.resource.id.length - b.resource.id.length || a.resource.id.localeCompare(b.resource.id))
     .slice(0, MOST)
     .map(({ resource }) => ({
       key: resource.id,

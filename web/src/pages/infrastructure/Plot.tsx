@@ -9,7 +9,7 @@ import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 
 import type { Schemas } from '../../api/client';
-import { amount, factLabel } from './facts';
+import { amount, factLabel, tick } from './facts';
 import { summary, thin } from './series';
 
 const HIGH = 132;
@@ -52,7 +52,10 @@ function Canvas({ series, from, to }: { series: Schemas['Series']; from: number;
         },
         axes: [
           { ...axis, size: 26, space: 70, values: (_, at) => at.map(clock) },
-          { ...axis, size: 64, space: 32, ...(series.unit.startsWith('bytes') && { incrs: POWERS }), values: (_, at) => at.map((value) => amount(value, series.unit)) },
+          {
+            ...axis, size: 72, space: 32, values: (_, at) => at.map((value) => tick(value, series.unit)),
+            ...(series.unit === 'bytes' && { incrs: POWERS }), ...(series.unit === 'bool' && { splits: () => [0, 1] }),
+          },
         ],
         series: [{}, { stroke: ink, width: 1.5, spanGaps: false, points: { show: series.points.length < 2 } }],
         hooks: {

@@ -20,6 +20,26 @@ export function factLabel(name: string): string {
   return [begin, ...words.slice(1).map((word) => NAMES[word] ?? word)].join(' ');
 }
 
+const RATES = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** What goes over a line, in powers of ten: `1536` is `1.5 kB`. */
+function decimal(value: number): string {
+  let left = Math.abs(value);
+  let unit = 0;
+  while (left >= 999.5 && unit < RATES.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${value < 0 ? '−' : ''}${left.toFixed(left >= 100 || Number.isInteger(left) || unit === 0 ? 0 : 1)} ${RATES[unit] ?? 'B'}`;
+}
+
+/** The same at an axis: no words that the heading has already. */
+export function tick(value: number, unit: string): string {
+  if (unit === 'bytes/s' || unit === 'bytes_per_second') return decimal(value);
+  if (unit === 'bool') return value === 0 || value === 1 ? amount(value, unit) : '';
+  return amount(value, ['bytes', 'percent', 'seconds'].includes(unit) ? unit : '');
+}
+
 /** A number in the unit that its name or its series says. */
 export function amount(value: number, unit: string): string {
   switch (unit) {
@@ -30,9 +50,10 @@ export function amount(value: number, unit: string): string {
     case 'seconds':
       return duration(value);
     case 'bool':
-      return value === 0 ? 'no' : value === 1 ? 'yes' : String(value);
+      return value === 0 ? 'down' : value === 1 ? 'up' : percent(value * 100);
+    case 'bytes/s':
     case 'bytes_per_second':
-      return `${bytes(value)}/s`;
+      return `${decimal(value)}/s`;
     default: {
       const number = Number.isInteger(value) ? count(value) : String(Math.round(value * 1000) / 1000);
       return unit === '' || unit === 'count' ? number : `${number} ${unit.replaceAll('_', ' ')}`;

@@ -11,6 +11,7 @@ import { useOverview } from '../../ui/frame/overview';
 import { LEVELS, modeSays } from '../../ui/frame/words';
 import { Icon } from '../../ui/icons';
 import { Page } from '../../ui/Page';
+import { Said } from '../../ui/Said';
 import { isOpen, StatusBadge, statusWords } from '../../ui/Status';
 import { Empty, Failed, Loading } from '../../ui/States';
 import { Ago, Elapsed } from '../../ui/Time';
@@ -92,7 +93,7 @@ function Sessions() {
     return (
       <Empty
         title="No session yet"
-        command={`interlock alert submit --type service-crash 'jellyfin is down on homepage-docker'\n\ncurl -H "Authorization: Bearer $INTERLOCK_TOKEN" -H 'content-type: application/json' \\\n  -d '{"alert_type":"service-crash","data":"jellyfin is down on homepage-docker"}' \\\n  ${window.location.origin}/api/v1/alerts`}
+        command={`interlock run 'Why is jellyfin down on homepage-docker?'\n\ncurl -H "Authorization: Bearer $INTERLOCK_TOKEN" -H 'content-type: application/json' \\\n  -d '{"data":"jellyfin is down on homepage-docker"}' \\\n  ${window.location.origin}/api/v1/alerts`}
       >
         Send an alert, or <Anchor inherit renderRoot={(props) => <Link {...props} to="/chat" />}>ask a question</Anchor>. A token for the second way is made in{' '}
         <Anchor inherit renderRoot={(props) => <Link {...props} to="/settings/$tab" params={{ tab: 'tokens' }} />}>Settings</Anchor>.
@@ -111,9 +112,35 @@ function Sessions() {
   );
 }
 
+type Check = Schemas['Overview']['health']['checks'][number];
+
+function Checks({ checks }: { checks: readonly Check[] }) {
+  return (
+    <ul className="plain-list checks">
+      {checks.map((check) => (
+        <li key={check.name}>
+          {check.ok ? <Icon name="check" size={14} label="works" /> : <ToneIcon tone="failed" size={14} label="does not work" />}
+          <span className="mono">{check.name}</span>
+          <span className="dim grow"><Said text={check.detail} /></span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What works, in a line. */
+function goodWords(checks: readonly Check[]): string {
+  const connections = checks.filter((check) => check.name.startsWith('connection')).length;
+  const others = checks.length - connections;
+  const say = (value: number, one: string) => `${plural(value, one)} ${value === 1 ? 'works' : 'work'}`;
+  if (connections === 0) return say(others, 'part');
+  return others === 0 ? say(connections, 'connection') : `${say(connections, 'connection')}, ${say(others, 'other part')}`;
+}
+
 function Health({ overview }: { overview: Schemas['Overview'] }) {
   const { health, writes } = overview;
   const bad = health.checks.filter((check) => !check.ok);
+  const good = health.checks.filter((check) => check.ok);
   return (
     <Section title="Health">
       <Paper withBorder p="sm">
@@ -122,15 +149,13 @@ function Health({ overview }: { overview: Schemas['Overview'] }) {
             {bad.length === 0 ? <ToneBadge tone="plain" icon="check">{health.status}</ToneBadge> : <ToneBadge tone="failed">{health.status}: {plural(bad.length, 'problem')}</ToneBadge>}
             <Text size="sm" c="dimmed">up since <Ago at={overview.started_at} /></Text>
           </Group>
-          <ul className="plain-list checks">
-            {[...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok)).map((check) => (
-              <li key={check.name}>
-                {check.ok ? <Icon name="check" size={14} label="works" /> : <ToneIcon tone="failed" size={14} label="does not work" />}
-                <span className="mono">{check.name}</span>
-                <span className="dim grow">{check.detail}</span>
-              </li>
-            ))}
-          </ul>
+          {bad.length > 0 && <Checks checks={bad} />}
+          {good.length > 0 && (
+            <details>
+              <summary>{goodWords(good)}</summary>
+              <Checks checks={good} />
+            </details>
+          )}
         </Stack>
       </Paper>
       <Paper withBorder p="sm">

@@ -7,11 +7,13 @@ import { count, duration, money, plural } from '../../lib/format';
 import { Markdown } from '../../lib/markdown';
 import type { Tone } from '../../theme';
 import { Mono } from '../../ui/Code';
+import { isOpen } from '../../ui/Status';
 import { ToneIcon } from '../../ui/Tone';
+import { type Answered, answersOf } from './answers';
 import { numbered, withoutActions } from './grounds';
 import classes from './session.module.css';
 
-function verificationWords(action: Schemas['ActionTaken']): { tone: Tone; words: string } {
+function verificationWords(action: Schemas['ActionTaken'], running: boolean): { tone: Tone; words: string } {
   if (action.outcome !== undefined && action.outcome !== null && action.outcome !== 'succeeded') {
     return { tone: 'failed', words: action.outcome.replaceAll('_', ' ') };
   }
@@ -25,13 +27,16 @@ function verificationWords(action: Schemas['ActionTaken']): { tone: Tone; words:
     case 'inconclusive':
       return { tone: 'write', words: 'done; could not be verified' };
     default:
-      if (action.receipt === undefined || action.receipt === null) return { tone: 'failed', words: 'began; no receipt, outcome unknown' };
+      if (action.receipt === undefined || action.receipt === null) {
+        return running ? { tone: 'write', words: 'running…' } : { tone: 'failed', words: 'began; no receipt, outcome unknown' };
+      }
+      if (running) return { tone: 'write', words: 'done; not verified yet' };
       return { tone: 'write', words: 'done; not verified' };
   }
 }
 
 /** What was really done, from receipts alone: whatever the answer says, this is what happened. */
-export function WhatWasDone({ actions }: { actions: readonly Schemas['ActionTaken'][] }) {
+export function WhatWasDone({ actions, running }: { actions: readonly Schemas['ActionTaken'][]; running: boolean }) {
   const writes = actions.filter((action) => action.kind === 'write');
   return (
     <section className={classes.done} aria-label="What was done">
@@ -39,7 +44,7 @@ export function WhatWasDone({ actions }: { actions: readonly Schemas['ActionTake
       {writes.length === 0 && <span className="dim">Nothing was changed. {actions.length > 0 && `It only read (${plural(actions.length, 'call')}).`}</span>}
       <ul>
         {writes.map((action) => {
-          const { tone, words } = verificationWords(action);
+          const { tone, words } = verificationWords(action, running);
           const took = action.finished_at ? (Date.parse(action.finished_at) - Date.parse(action.started_at)) / 1000 : undefined;
           return (
             <li key={action.permit} data-tone={tone}>
@@ -49,7 +54,7 @@ export function WhatWasDone({ actions }: { actions: readonly Schemas['ActionTake
                   <Mono>{action.command ?? action.action?.replaceAll('_', ' ') ?? action.tool}</Mono>
                   {action.resource_name !== undefined && action.resource_name !== null && ` on ${action.resource_name}`}
                   {action.resource !== undefined && action.resource !== null && <span className="dim"> ({action.resource})</span>}
-                  <div><strong className={classes.word}>{words}</strong>{took !== undefined && ` · ${duration(took)}`} · {action.summary}</div>
+                  <div><strong className={classes.word}>{words}</strong>{took !== undefined && ` · ${duration(took)}`}{action.summary && ` · ${action.summary}`}</div>
                   <div className="dim">
                     {action.approved_by ? <>approved by {action.approved_by}</> : 'no approval was needed'}
                     {action.hold && <> · <Anchor component={Link} size="xs" c="dimmed" to={`/approvals/${action.hold}`}>the plan</Anchor></>}
@@ -97,30 +102,47 @@ export function GroundedText({ text, grounds, onEvidence }: { text: string; grou
 
 interface AnswerProps {
   detail: Schemas['SessionDetail'];
+  entries: readonly Schemas['TimelineEntry'][];
   onEvidence: (id: string) => void;
 }
 
-export function Answer({ detail, onEvidence }: AnswerProps) {
-  const answer = detail.full_answer ?? undefined;
+function OneAnswer({ answered, actions, onEvidence }: { answered: Answered; actions: boolean; onEvidence: (id: string) => void }) {
+  const unsupported = answered.grounds.filter((ground) => ground.evidence.length === 0).length;
+  return (
+    <>
+      {answered.text !== undefined && <GroundedText text={withoutActions(answered.text, actions)} grounds={answered.grounds} onEvidence={onEvidence} />}
+      {unsupported > 0 && (
+        <Text size="xs" c="dimmed" mt={8}>
+          <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** The answer to what began the session; under it what was asked afterwards, each with its answer. */
+export function Answer({ detail, entries, onEvidence }: AnswerProps) {
   const { usage } = detail;
-  const unsupported = detail.grounds.filter((ground) => ground.evidence.length === 0).length;
+  const [first, ...later] = useMemo(() => answersOf(detail, entries), [detail, entries]);
+  const actions = detail.actions.length > 0;
   return (
     <>
       <div>
-        {answer === undefined ? (
-          <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
-        ) : (
-          <GroundedText text={withoutActions(answer, detail.actions.length > 0)} grounds={detail.grounds} onEvidence={onEvidence} />
-        )}
-        {answer !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
-        {unsupported > 0 && (
-          <Text size="xs" c="dimmed" mt={8}>
-            <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
-          </Text>
-        )}
+        {first?.text === undefined
+          ? <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
+          : <OneAnswer answered={first} actions={actions} onEvidence={onEvidence} />}
+        {first?.text !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
+        {later.map((one) => (
+          <section key={one.run} className={classes.followUp} aria-label={`Follow-up: ${one.question}`}>
+            <Text size="sm" fw={600} className="prewrap">{one.question}</Text>
+            {one.text === undefined
+              ? <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>
+              : <OneAnswer answered={one} actions={actions} onEvidence={onEvidence} />}
+          </section>
+        ))}
       </div>
       <div>
-        <WhatWasDone actions={detail.actions} />
+        <WhatWasDone actions={detail.actions} running={isOpen(detail.status)} />
         <Text size="xs" c="dimmed" mt={8}>
           {plural(usage.calls, 'model call')} · {count(usage.input_tokens)} tokens in · {count(usage.output_tokens)} out
           {usage.cost !== undefined && usage.cost !== null && ` · cost ${money(usage.cost)}`}

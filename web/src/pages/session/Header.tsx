@@ -5,12 +5,13 @@ import { useState } from 'react';
 
 import { api, type Schemas } from '../../api/client';
 import { useMay, useSend } from '../../api/hooks';
+import { plural } from '../../lib/format';
 import { copy, Mono } from '../../ui/Code';
 import { useConfirm } from '../../ui/confirm';
 import { Icon } from '../../ui/icons';
 import { useShortcut } from '../../ui/shortcuts';
 import { problemOf } from '../../ui/States';
-import { StatusBadge } from '../../ui/Status';
+import { isOpen, StatusBadge } from '../../ui/Status';
 import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
 import classes from './session.module.css';
@@ -25,6 +26,14 @@ const CANCELLED: Record<string, string> = {
   requested: 'It was asked to stop; it stops at the next safe place.',
   ended: 'It had ended before.',
 };
+
+/** What became of the writes: seen as expected, seen otherwise, not seen (yet). */
+function countWrites({ actions, writes }: Schemas['SessionDetail']): { verified: number; failed: number; rest: number } {
+  const done = actions.filter((action) => action.kind === 'write');
+  const verified = done.filter((action) => action.verification === 'verified').length;
+  const failed = done.filter((action) => action.verification === 'failed').length;
+  return { verified, failed, rest: Math.max(writes, done.length) - verified - failed };
+}
 
 interface HeaderProps {
   detail: Schemas['SessionDetail'];
@@ -68,6 +77,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
     });
     if (yes) remove.mutate();
   };
+  const writes = countWrites(detail);
   const can = detail.can_cancel && operate;
   useShortcut('c', 'Cancel the session', () => void askCancel(), { enabled: can });
 
@@ -94,7 +104,9 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
               {detail.owner ? ` · ${detail.owner}` : ''} · {detail.level.replaceAll('_', ' ')} · <Ago at={detail.created_at} />
             </span>
             {detail.refusals > 0 && <ToneBadge tone="refused">{detail.refusals} refused</ToneBadge>}
-            {detail.writes > 0 && <ToneBadge tone="write">{detail.writes} {detail.writes === 1 ? 'write' : 'writes'}</ToneBadge>}
+            {writes.verified > 0 && <ToneBadge tone="verified">{writes.verified} verified</ToneBadge>}
+            {writes.failed > 0 && <ToneBadge tone="failed">{writes.failed} not as expected</ToneBadge>}
+            {writes.rest > 0 && <ToneBadge tone="write">{plural(writes.rest, 'write')}{isOpen(detail.status) ? '' : ', not verified'}</ToneBadge>}
           </Group>
         </div>
         <Group gap={4} wrap="nowrap">

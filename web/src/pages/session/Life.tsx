@@ -7,6 +7,7 @@ import { expectationWords } from '../../lib/words';
 import type { Tone } from '../../theme';
 import { Mono } from '../../ui/Code';
 import { JsonView } from '../../ui/Json';
+import { Said } from '../../ui/Said';
 import { Ago } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import classes from './session.module.css';
@@ -59,7 +60,7 @@ export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: st
         return (
           <Step key={hold.id} tone={tone} at={hold.decidedAt ?? hold.openedAt}>
             {words}
-            {hold.state === 'open' && life.reasons.length > 0 && <span className="dim"> — {life.reasons.join('; ')}</span>}
+            {hold.state === 'open' && life.reasons.length > 0 && <span className="dim"> — <Said text={life.reasons.join('; ')} /></span>}
           </Step>
         );
       })}

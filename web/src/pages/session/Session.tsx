@@ -166,7 +166,7 @@ function SessionPage({ id }: { id: string }) {
           </Tabs>
           {tab === 'answer' ? (
             <section className={`${classes.answer ?? ''} ${classes.answerFull ?? ''}`} aria-label="Answer">
-              <div className={classes.answerBody}><Answer detail={detail} onEvidence={showEvidence} /></div>
+              <div className={classes.answerBody}><Answer detail={detail} entries={state.entries} onEvidence={showEvidence} /></div>
             </section>
           ) : (
             <div className={classes.panes}>
@@ -196,7 +196,7 @@ function SessionPage({ id }: { id: string }) {
                   {answerOpen ? 'Fold' : 'Show'}
                 </Button>
               </div>
-              {answerOpen && <div className={classes.answerBody}><Answer detail={detail} onEvidence={showEvidence} /></div>}
+              {answerOpen && <div className={classes.answerBody}><Answer detail={detail} entries={state.entries} onEvidence={showEvidence} /></div>}
             </section>
           )}
         </>

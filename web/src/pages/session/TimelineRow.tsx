@@ -1,4 +1,4 @@
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useEffect } from 'react';
 
 import type { CallLife } from '../../lib/calls';
 import { exact } from '../../lib/format';
@@ -67,10 +67,21 @@ export function CallHead({ life }: { life: CallLife }) {
   );
 }
 
+/** The holds that waited while this page was open. */
+const watched = new Set<string>();
+
+const VERIFIED: Record<string, string> = { verified: 'verified', failed: 'seen otherwise', observed: 'observed', inconclusive: 'could not be told' };
+
 function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallLife; anchor: string; at: string; open: boolean; onToggle: () => void; onEvidence: (id: string) => void }) {
   const now = standing(life);
   const hold = life.holds.at(-1);
-  const waiting = now.tone === 'waiting' && hold?.state === 'open';
+  // What was decided while the page is open stays in its card: progress, receipt and verification follow in the same place.
+  const card = life.holds.find((one) => one.state === 'open' || watched.has(one.id))?.id;
+  const waiting = hold?.state === 'open' ? hold.id : undefined;
+  useEffect(() => {
+    if (waiting !== undefined) watched.add(waiting);
+  }, [waiting]);
+  const { verification } = life;
   const refusal = now.word === 'refused' ? life.refusals.at(-1) : undefined;
   const rewritten = life.ran !== undefined && life.refusals.length > 0 ? life.refusals[0] : undefined;
   return (
@@ -81,13 +92,19 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
           rewritten by code: the model proposed <Mono>{headline({ ...life, ran: undefined })}</Mono> ({rewritten.code})
         </div>
       )}
-      {!open && hold?.state === 'denied' && <div>denied by {hold.by ?? 'somebody'}{hold.reason ? `: ${hold.reason}` : ''}</div>}
-      {!open && hold?.state === 'expired' && <div className="dim">nobody decided in time; nothing ran</div>}
-      {!open && hold?.state === 'approved' && <div className="dim">approved by {hold.by ?? 'somebody'}</div>}
-      {!open && life.receipt && life.receipt.outcome !== 'succeeded' && <div>{life.receipt.summary}</div>}
-      {waiting && (
+      {!open && card === undefined && hold?.state === 'denied' && <div>denied by {hold.by ?? 'somebody'}{hold.reason ? `: ${hold.reason}` : ''}</div>}
+      {!open && card === undefined && hold?.state === 'expired' && <div className="dim">nobody decided in time; nothing ran</div>}
+      {!open && card === undefined && hold?.state === 'approved' && <div className="dim">approved by {hold.by ?? 'somebody'}</div>}
+      {!open && card === undefined && life.receipt && life.receipt.outcome !== 'succeeded' && <div>{life.receipt.summary}</div>}
+      {!open && verification?.at !== undefined && verification.outcome !== undefined && (
+        <div className="dim">
+          {VERIFIED[verification.outcome] ?? 'looked at'} at {new Date(verification.at).toLocaleTimeString([], { hour12: false })}{' '}
+          {verification.evidence === undefined ? 'by reading' : <button type="button" className={classes.link} onClick={() => { onEvidence(verification.evidence ?? ''); }}>by reading</button>}
+        </div>
+      )}
+      {card !== undefined && (
         <div className={classes.card}>
-          <ApprovalCard id={hold.id} compact />
+          <ApprovalCard id={card} compact />
         </div>
       )}
       {open && (

@@ -28,13 +28,13 @@ function InteractionRow({ found }: { found: Interaction }) {
   ].filter((part) => part !== false);
   return (
     <div className={classes.tool}>
-      <button type="button" className={classes.toolHead} aria-expanded={open} onClick={() => { setOpen(!open); }}>
+      <button type="button" className={`${classes.toolHead ?? ''} ${classes.wraps ?? ''}`} aria-expanded={open} onClick={() => { setOpen(!open); }}>
         <Icon name={open ? 'chevronDown' : 'chevronRight'} size={12} />
         <ToneIcon tone={found.failed ? 'failed' : 'plain'} size={14} label={found.failed ? 'failed' : 'answered'} />
         <strong className="nowrap">{found.number}</strong>
         <span className="mono truncate">{found.model}</span>
         <span className="dim truncate grow">{found.summary}</span>
-        <span className="dim nowrap">{parts.join(' · ')}</span>
+        <span className={`dim ${classes.counts ?? ''}`}>{parts.join(' · ')}</span>
       </button>
       {open && (
         <div className={classes.toolBody}>
@@ -55,7 +55,7 @@ function StepRow({ step }: { step: Step }) {
   const [open, setOpen] = useState(false);
   return (
     <div className={classes.tool}>
-      <button type="button" className={classes.toolHead} aria-expanded={open} onClick={() => { setOpen(!open); }}>
+      <button type="button" className={`${classes.toolHead ?? ''} ${classes.wraps ?? ''}`} aria-expanded={open} onClick={() => { setOpen(!open); }}>
         <Icon name={open ? 'chevronDown' : 'chevronRight'} size={12} />
         <ToneIcon tone={step.tone} size={14} label={step.answer} />
         <strong className="nowrap">{step.number}</strong>
@@ -159,7 +159,7 @@ export function Trace() {
             <Tabs.Tab value="gate">Gate {steps.length}</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="models" pt="sm">
-            <Text size="xs" c="dimmed">run <Mono>{trace.data.run}</Mono> · {count(input)} tokens in · {count(output)} out</Text>
+            <Text size="xs" c="dimmed" className="prewrap">run <Mono>{trace.data.run}</Mono> · {count(input)} tokens in · {count(output)} out</Text>
             {interactions.length === 0
               ? <Empty title="No model was asked">This run ended before a model was asked anything.</Empty>
               : <Many items={interactions} render={(found) => <InteractionRow key={found.key} found={found} />} />}

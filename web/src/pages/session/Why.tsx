@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { Refusal } from '../../lib/calls';
 import { ruleWords } from '../../lib/words';
 import { JsonView } from '../../ui/Json';
+import { Said } from '../../ui/Said';
 import { ErrorCode } from '../../ui/States';
 import classes from './session.module.css';
 
@@ -15,12 +16,12 @@ export function Why({ refusal, before }: { refusal: Refusal; before?: string }) 
     <div className={classes.why}>
       <div>
         {before !== undefined && <span>{before} </span>}
-        <ErrorCode code={refusal.code} /> — {refusal.message}{' '}
+        <ErrorCode code={refusal.code} /> — <Said text={refusal.message} />{' '}
         <button type="button" className={classes.link} aria-expanded={open} onClick={() => { setOpen(!open); }}>
           {open ? 'less' : 'why?'}
         </button>
       </div>
-      {refusal.hint !== undefined && <div className="dim">What helps: {refusal.hint}</div>}
+      {refusal.hint !== undefined && <div className="dim">What helps: <Said text={refusal.hint} /></div>}
       {open && (
         <div className={classes.whyFacts}>
           <div>

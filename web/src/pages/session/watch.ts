@@ -34,6 +34,7 @@ export interface Watched {
 const PAUSE = 250;
 const FRAME = 40;
 const PAGE = 1000;
+const TRIES = 4;
 
 /** Asks again after a pause, never twice at once; what is wanted meanwhile is asked once more afterwards. */
 class Again {
@@ -78,9 +79,9 @@ export class SessionWatch {
   private abort = new AbortController();
   private readonly detail = new Again(() => this.readDetail());
   private readonly timeline = new Again(() => this.readTimeline());
-  private readonly missing = new Again(() => this.readEvents(this.abort.signal));
-  /** The gap that was asked for already: it is not asked for again and again. */
-  private gap = -1;
+  private readonly missing = new Again(() => this.readMissing());
+  /** The gap that was asked for already, and how often: it is not asked for again and again. */
+  private gap = { at: -1, tries: 0 };
 
   constructor(id: string, sources: Sources = real) {
     this.id = id;
@@ -181,6 +182,23 @@ export class SessionWatch {
     }
   }
 
+  /** Events that were lost on the way, or came before one that they follow. */
+  private async readMissing(): Promise<void> {
+    const { signal } = this.abort;
+    await this.readEvents(signal);
+    if (!signal.aborted) this.fill();
+  }
+
+  private fill(): void {
+    const { events } = this.watched.state;
+    const at = wholeUntil(events);
+    if (at === events.length) return;
+    if (this.gap.at !== at) this.gap = { at, tries: 0 };
+    if (this.gap.tries >= TRIES) return;
+    this.missing.soon(PAUSE * 2 ** this.gap.tries);
+    this.gap.tries += 1;
+  }
+
   private hear(event: LiveEvent): void {
     const execution = event.execution;
     if (event.type === 'stream.chunk') {
@@ -235,11 +253,7 @@ export class SessionWatch {
     }
     const state = joined.reduce(reduceTimeline, this.watched.state);
     this.become({ state });
-    const whole = wholeUntil(state.events);
-    if (whole < state.events.length && whole !== this.gap) {
-      this.gap = whole;
-      this.missing.soon();
-    }
+    this.fill();
   }
 }
 

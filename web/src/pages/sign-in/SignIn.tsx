@@ -3,8 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type SyntheticEvent, useEffect, useEffectEvent, useState } from 'react';
 
-import { api, type Schemas, setCsrf } from '../../api/client';
-import { useApi } from '../../api/hooks';
+import { api, ApiError, type Schemas, setCsrf } from '../../api/client';
+import { fetchMe, useApi } from '../../api/hooks';
 import { localPath } from '../../lib/here';
 import { useNow } from '../../lib/clock';
 import { setPageTitle } from '../../lib/title';
@@ -49,6 +49,15 @@ export function SignIn() {
   const now = useNow();
   const to = localPath(search.to);
 
+  const signedIn = async (): Promise<boolean> => {
+    try {
+      queries.setQueryData(['me'], await fetchMe());
+    } catch {
+      return false;
+    }
+    await navigate({ href: to, replace: true });
+    return true;
+  };
   const send = async (way: 'password' | 'link', path: string, body: unknown) => {
     setBusy(way);
     setTrouble(undefined);
@@ -60,6 +69,8 @@ export function SignIn() {
       setPassword('');
       await navigate({ href: to, replace: true });
     } catch (error) {
+      // A link that was used already, in a browser that is signed in: whoever that is wants the page.
+      if (way === 'link' && error instanceof ApiError && error.status === 401 && (await signedIn())) return;
       const said = signInProblem(error, way);
       setTrouble({ ...said, until: said.wait === undefined ? undefined : now + said.wait * 1000 });
       setBusy(undefined);

@@ -9,13 +9,15 @@ export function LevelPill() {
   const { data } = useOverview();
   if (!data) return null;
   const level = LEVELS[data.level];
+  const { stopped } = data.writes;
+  const mode = stopped ? 'writes stopped' : data.mode;
   return (
     <Popover position="bottom-start" width={320} withArrow trapFocus returnFocus>
       <Popover.Target>
-        <button type="button" className="pill" data-tone={pillTone(data.level, data.mode)} aria-label={`Control level ${level.name}, mode ${data.mode}. Explain`}>
+        <button type="button" className="pill" data-tone={stopped ? 'refused' : pillTone(data.level, data.mode)} aria-label={`Control level ${level.name}, ${stopped ? '' : 'mode '}${mode}. Explain`}>
           <Icon name={data.level === 'read_only' ? 'read' : data.level === 'controlled' ? 'approvals' : 'line'} size={14} />
           <span>{level.name}</span>
-          <span className="pill-mode">{data.mode}</span>
+          <span className="pill-mode">{mode}</span>
         </button>
       </Popover.Target>
       <Popover.Dropdown>
@@ -28,6 +30,18 @@ export function LevelPill() {
             <Text size="sm" fw={600}>Mode: {data.mode}</Text>
             <Text size="sm">{modeSays(data.mode)}</Text>
           </div>
+          {stopped && (
+            <div>
+              <Text size="sm" fw={600}>Writes are stopped</Text>
+              <Text size="sm">Whatever the level says, no write begins until an admin resumes them.</Text>
+            </div>
+          )}
+          {data.demo && (
+            <div>
+              <Text size="sm" fw={600}>Demo</Text>
+              <Text size="sm">This is a simulated cluster. Everything here works, nothing here is real.</Text>
+            </div>
+          )}
           {data.four_eyes && (
             <div>
               <Text size="sm" fw={600}>Four eyes</Text>

@@ -71,7 +71,7 @@ export function StopWrites() {
     return (
       <>
         <Button size="compact-sm" className="danger" leftSection={<Icon name="stop" size={14} />} disabled={!admin} onClick={() => { setOpen(true); }} title={admin ? 'Resume writes' : 'An admin can resume'}>
-          Writes stopped
+          <span className="wide">Writes stopped</span><span className="thin">Stopped</span>
         </Button>
         {open && <ResumeDialog onClose={close} />}
       </>

@@ -1,0 +1,56 @@
+// In place of a page that could not be loaded or does not exist. Always with words and a way on.
+
+import { Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core';
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
+
+import { Page } from './Page';
+import { Failed } from './States';
+import { ToneIcon } from './Tone';
+
+/** Browsers say in different words that a part of the page did not come over the line. */
+export function isLoading(error: unknown): boolean {
+  return error instanceof Error && /dynamically imported module|importing a module script|module script failed|preload CSS/i.test(error.message);
+}
+
+/** A page that could not be loaded, or has a fault. */
+export function Broken({ error, reset }: ErrorComponentProps) {
+  const router = useRouter();
+  const again = () => {
+    // A part that did not come is asked for anew only by a page that is loaded anew.
+    if (isLoading(error)) window.location.reload();
+    else {
+      reset();
+      void router.invalidate();
+    }
+  };
+  if (!isLoading(error)) return <Page title="This page has a fault"><Failed error={error} retry={again} /></Page>;
+  return (
+    <Page title="This page could not be loaded">
+      <Paper withBorder p="md" role="alert" className="failed">
+        <Group align="flex-start" wrap="nowrap" gap="sm">
+          <ToneIcon tone="failed" label="failed" />
+          <Stack gap={4} className="grow">
+            <Text size="sm" fw={600}>A part of the page did not come over the line.</Text>
+            <Text size="sm">The server cannot be reached, or it was updated since this page was opened. What runs there goes on.</Text>
+            <Text size="sm" c="dimmed">What to do: look at the connection at the top; when it is live again, try again.</Text>
+            <Group gap="sm"><Button size="compact-sm" variant="default" onClick={again}>Try again</Button></Group>
+          </Stack>
+        </Group>
+      </Paper>
+    </Page>
+  );
+}
+
+/** An address that is no page. */
+export function Unknown() {
+  return (
+    <Page title="There is no such page">
+      <Paper withBorder p="md">
+        <Stack gap="sm">
+          <Text size="sm">Nothing is at <span className="mono">{window.location.pathname}</span>. The address may be cut off, or from another version.</Text>
+          <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/" />}>To the overview</Anchor>
+        </Stack>
+      </Paper>
+    </Page>
+  );
+}
