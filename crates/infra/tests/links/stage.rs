@@ -52,11 +52,11 @@ pub(crate) fn started(resource: &str, tool: &str, arguments: Value) -> Started {
     stage.begin(2, tool, arguments)
 }
 
-/// A started call that only reads this resource.
+/// A started call that only looks at this resource.
 pub(crate) fn reading(resource: &str) -> Started {
-    let arguments = json!({"action": "exec", "target_resource_id": resource, "command": "uptime"});
-    let started = started(resource, "infra_read", arguments);
-    assert_eq!(started.plan().kind, ToolKind::Read);
+    let arguments = json!({"action": "get", "resource_id": resource});
+    let started = started(resource, "infra_query", arguments);
+    assert_eq!(started.plan().kind, ToolKind::Resolve);
     assert_eq!(started.plan().resource(), Some(&resource.parse().unwrap()));
     started
 }
