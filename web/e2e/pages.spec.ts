@@ -9,7 +9,7 @@ const PAGES: [name: string, path: string, heading: string][] = [
   ['overview', '/', 'Overview'],
   ['approvals', '/approvals', 'Approvals'],
   ['sessions', '/sessions', 'Sessions'],
-  ['chat', '/chat', 'Chat'],
+  ['chat', '/chat', 'Ask about your infrastructure'],
   ['infrastructure', '/infrastructure', 'Infrastructure'],
   ['graph', '/infrastructure?view=graph', 'Infrastructure'],
   ['resource', `/infrastructure/${encodeURIComponent('lxc:delly:150')}`, 'jellyfin'],

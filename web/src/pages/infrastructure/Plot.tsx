@@ -92,7 +92,7 @@ export function Plot({ series, from, to }: { series: Schemas['Series']; from: nu
       <Group component="figcaption" justify="space-between" gap="sm" mb={4}>
         <Text size="sm" fw={600}>{name}</Text>
         <Text size="xs" c="dimmed">
-          now {say(about?.last)} · {say(about?.least)} to {say(about?.most)}
+          now {say(about?.last)}{about && about.least !== about.most && ` · ${say(about.least)} to ${say(about.most)}`}
         </Text>
       </Group>
       {about ? (
