@@ -114,9 +114,10 @@ WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist 
 
 web: web/dist/index.html ## build the dashboard
 
+# What the lock file says. Not `npm ci`: that stops where a registry lacks a package for another platform.
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	$(call say,fetching what the dashboard is built from)
-	cd web && npm ci --no-audit --no-fund --loglevel=error
+	cd web && npm install --no-save --no-audit --no-fund --loglevel=error
 	@touch $@
 
 web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
