@@ -14,7 +14,7 @@ use crate::problem::{Code, Problem};
 
 /// The built dashboard; empty where it was not built.
 #[derive(RustEmbed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../web/dist"]
+#[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Dashboard;
 
