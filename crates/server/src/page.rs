@@ -20,7 +20,7 @@ struct Dashboard;
 
 /// The pages about error codes.
 #[derive(RustEmbed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../docs/errors"]
+#[folder = "../../docs/errors"]
 struct Errors;
 
 /// What the codes of the HTTP API mean, a section each.
