@@ -37,7 +37,7 @@ pub use error::Error;
 pub use feed::{Feed, Placed};
 pub use lists::{
     Counts, DecisionFilter, DecisionRow, FilterOptions, ListedSession, SessionPage, SessionQuery, SortBy,
-    ToolUse, UsageBy, UsageRow,
+    Tally, ToolUse, UsageBy, UsageRow,
 };
 pub use notes::Note;
 pub use options::{Open, Options, Place};

@@ -61,10 +61,19 @@ pub struct SessionQuery {
 pub struct ListedSession {
     /// The session. Its input and answer are cut to 400 characters.
     pub session: Session,
+    /// What is counted of it.
+    pub tally: Tally,
+}
+
+/// What is counted of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tally {
     /// How many of its holds are open.
     pub open_holds: u32,
     /// How many writes it began.
     pub writes: u32,
+    /// How many of them a look at the live state confirmed.
+    pub writes_verified: u32,
     /// How many proposals were refused.
     pub refusals: u32,
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::prepare::nanoseconds;
 use crate::sqlite::look;
-use crate::{Error, Execution, Run, Session, Stage, Store, TimelineEntry};
+use crate::{Error, Execution, Run, Session, Stage, Store, Tally, TimelineEntry};
 
 /// A session without its messages, its evidence and its steps.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +23,8 @@ pub struct Outline {
     pub answer: Option<TimelineEntry>,
     /// The place of its last event.
     pub last_event: Sequence,
-    /// How many of its holds are open.
-    pub open_holds: u32,
-    /// How many writes it began.
-    pub writes: u32,
-    /// How many proposals were refused.
-    pub refusals: u32,
+    /// What is counted of it.
+    pub tally: Tally,
 }
 
 impl Store {

@@ -19,8 +19,9 @@ pub(crate) struct Prepared {
     pub(crate) claim: Option<(WorkerId, i64)>,
     pub(crate) at: i64,
     pub(crate) events: i64,
-    /// How many writes begin, and how many proposals are refused.
+    /// How many writes begin, how many are confirmed, and how many proposals are refused.
     pub(crate) writes: i64,
+    pub(crate) verified: i64,
     pub(crate) refusals: i64,
     /// Whether it must be on the disk, and not only with the system, before anyone acts on it.
     pub(crate) durable: bool,
@@ -245,6 +246,7 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
         at: nanoseconds(at)?,
         events: 0,
         writes: 0,
+        verified: 0,
         refusals: 0,
         durable: false,
         rows: Vec::with_capacity(records.len()),
@@ -284,8 +286,12 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
             }
             other => {
                 prepared.durable |= is_durable(&other);
-                if let Record::Started(call) = &other {
-                    prepared.writes += i64::from(call.plan.kind == ToolKind::Write);
+                match &other {
+                    Record::Started(call) => prepared.writes += i64::from(call.plan.kind == ToolKind::Write),
+                    Record::Verified { outcome, .. } => {
+                        prepared.verified += i64::from(*outcome == Verification::Verified);
+                    }
+                    _ => {}
                 }
                 row(&prepared.session, other)?
             }

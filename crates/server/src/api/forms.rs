@@ -2,7 +2,7 @@
 
 use interlock_protocol::ToolKind;
 use interlock_store::{
-    AuditEntry as KeptEntry, Call, DecisionRow, ListedSession, Outline, Session,
+    AuditEntry as KeptEntry, Call, DecisionRow, ListedSession, Outline, Session, Tally,
     TimelineEntry as KeptTimeline,
 };
 use serde::Deserialize;
@@ -18,14 +18,11 @@ const ANSWER: usize = 400;
 
 /// A session in a list.
 pub(super) fn summary_of_listed(listed: &ListedSession) -> SessionSummary {
-    summary(
-        &listed.session,
-        (listed.open_holds, listed.writes, listed.refusals),
-    )
+    summary(&listed.session, listed.tally)
 }
 
-/// A session, with how many holds are open, writes began and proposals were refused.
-pub(super) fn summary(session: &Session, (open_holds, writes, refusals): (u32, u32, u32)) -> SessionSummary {
+/// A session, with what is counted of it.
+pub(super) fn summary(session: &Session, tally: Tally) -> SessionSummary {
     let submitted = &session.submitted;
     SessionSummary {
         id: submitted.id.to_string(),
@@ -43,9 +40,10 @@ pub(super) fn summary(session: &Session, (open_holds, writes, refusals): (u32, u
         last_interaction_at: session.last_interaction_at,
         answer: session.answer.as_deref().map(|answer| cut(answer, ANSWER)),
         error: session.error.clone(),
-        open_holds,
-        writes,
-        refusals,
+        open_holds: tally.open_holds,
+        writes: tally.writes,
+        writes_verified: tally.writes_verified,
+        refusals: tally.refusals,
     }
 }
 
@@ -66,9 +64,7 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
         executions,
         answer,
         last_event,
-        open_holds,
-        writes,
-        refusals,
+        tally,
     } = outline;
     let ended = session.completed_at.is_some();
     let stages = stages
@@ -95,7 +91,7 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
         })
         .collect();
     SessionDetail {
-        summary: summary(&session, (open_holds, writes, refusals)),
+        summary: summary(&session, tally),
         grounds: grounds(session.answer.as_deref(), answer.as_ref()),
         full_answer: session.answer,
         actions: calls

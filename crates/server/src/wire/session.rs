@@ -160,6 +160,8 @@ pub struct SessionSummary {
     pub open_holds: u32,
     /// How many writes it began.
     pub writes: u32,
+    /// How many of them a look at the live state confirmed.
+    pub writes_verified: u32,
     /// How many proposals were refused.
     pub refusals: u32,
 }

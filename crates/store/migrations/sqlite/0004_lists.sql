@@ -89,13 +89,16 @@ CREATE INDEX usage_at ON usage (at);
 ALTER TABLE sessions ADD COLUMN fingerprint TEXT;
 -- The beginning of the title, for sorting.
 ALTER TABLE sessions ADD COLUMN title_key TEXT NOT NULL DEFAULT '';
--- How many writes began, and how many proposals were refused.
+-- How many writes began, how many of them were confirmed, and how many proposals were refused.
 ALTER TABLE sessions ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN writes_verified INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN took INTEGER GENERATED ALWAYS AS (completed_at - started_at) VIRTUAL;
 UPDATE sessions SET
     title_key = coalesce((SELECT lower(substr(title, 1, 64)) FROM session_texts WHERE session = sessions.key), ''),
     writes = (SELECT count(*) FROM calls WHERE session = sessions.key AND writes AND NOT abandoned),
+    writes_verified = (SELECT count(*) FROM calls c JOIN receipts r ON r.call = c.key
+        WHERE c.session = sessions.key AND r.verification = 'verified'),
     refusals = (SELECT count(*) FROM events e JOIN decisions d ON d.event = e.key
         WHERE e.session = sessions.key AND d.answer = 'refused');
 CREATE INDEX sessions_fingerprint ON sessions (fingerprint) WHERE fingerprint IS NOT NULL AND completed_at IS NULL;

@@ -88,7 +88,8 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
         Some((worker, epoch)) => conn
             .prepare_cached(
                 "UPDATE sessions SET last_interaction_at = max(last_interaction_at, ?1), \
-                 last_event = last_event + ?2, writes = writes + ?6, refusals = refusals + ?7 \
+                 last_event = last_event + ?2, writes = writes + ?6, refusals = refusals + ?7, \
+                 writes_verified = writes_verified + ?8 \
                  WHERE id = ?3 AND epoch = ?4 AND worker = ?5 RETURNING key, last_event",
             )?
             .query_row(
@@ -99,7 +100,8 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
                     epoch,
                     worker.as_str(),
                     batch.writes,
-                    batch.refusals
+                    batch.refusals,
+                    batch.verified
                 ],
                 numbers,
             )

@@ -10,7 +10,7 @@ use super::fault::text;
 use super::read::{body, number, rows, time, to_call, to_session};
 use crate::{
     Call, Counts, DecisionFilter, DecisionRow, Error, FilterOptions, ListedSession, SessionPage,
-    SessionQuery, SortBy,
+    SessionQuery, SortBy, Tally,
 };
 
 /// How many sessions that have a text are looked at, the newest first.
@@ -24,7 +24,7 @@ const LISTED: &str = "SELECT s.id, s.kind, t.title, s.channel, s.owner, s.alert_
      s.epoch, s.cancel_requested, s.started_at, s.completed_at, s.last_interaction_at, substr(t.answer, 1, 400), \
      t.error, s.deleted_at, s.fingerprint, \
      (SELECT count(*) FROM holds h INDEXED BY holds_open WHERE h.session = s.key AND h.status = 'pending'), \
-     s.writes, s.refusals FROM sessions s JOIN session_texts t ON t.session = s.key WHERE s.key = ?";
+     s.writes, s.writes_verified, s.refusals FROM sessions s JOIN session_texts t ON t.session = s.key WHERE s.key = ?";
 
 /// Those that nobody works on: the ones that the indexes have.
 const AT_REST: &str = "worker IS NULL AND deleted_at IS NULL";
@@ -107,9 +107,12 @@ pub(crate) fn session_page(conn: &Connection, query: &SessionQuery) -> Result<Se
 fn to_listed(row: &Row<'_>) -> Result<ListedSession, Error> {
     Ok(ListedSession {
         session: to_session(row)?,
-        open_holds: number(row.get(24)?)?,
-        writes: number(row.get(25)?)?,
-        refusals: number(row.get(26)?)?,
+        tally: Tally {
+            open_holds: number(row.get(24)?)?,
+            writes: number(row.get(25)?)?,
+            writes_verified: number(row.get(26)?)?,
+            refusals: number(row.get(27)?)?,
+        },
     })
 }
 

@@ -7,15 +7,12 @@ use rusqlite::{Connection, params};
 
 use super::apply::key_of;
 use super::read::{body, number, rows, runs, session_by_key, time, to_timeline};
-use crate::{Error, Outline, TimelineEntry};
+use crate::{Error, Outline, Tally, TimelineEntry};
 
 const TIMELINE: &str = "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline WHERE session = ?1";
 
 pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Error> {
     let key = key_of(conn, id)?;
-    let count = |sql: &str| -> Result<u32, Error> {
-        number(conn.prepare_cached(sql)?.query_row([key], |row| row.get(0))?)
-    };
     let last_event: i64 = conn
         .prepare_cached("SELECT last_event FROM sessions WHERE key = ?")?
         .query_row([key], |row| row.get(0))?;
@@ -42,9 +39,24 @@ pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Erro
         )?
         .pop(),
         last_event: Sequence::new(number(last_event)?),
-        open_holds: count("SELECT count(*) FROM holds WHERE session = ? AND status = 'pending'")?,
-        writes: count("SELECT writes FROM sessions WHERE key = ?")?,
-        refusals: count("SELECT refusals FROM sessions WHERE key = ?")?,
+        tally: tally(conn, key)?,
+    })
+}
+
+fn tally(conn: &Connection, key: i64) -> Result<Tally, Error> {
+    let mut statement = conn.prepare_cached(
+        "SELECT (SELECT count(*) FROM holds WHERE session = key AND status = 'pending'), \
+         writes, writes_verified, refusals FROM sessions WHERE key = ?",
+    )?;
+    let counted: [i64; 4] = statement.query_row([key], |row| {
+        Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+    })?;
+    let [open_holds, writes, writes_verified, refusals] = counted;
+    Ok(Tally {
+        open_holds: number(open_holds)?,
+        writes: number(writes)?,
+        writes_verified: number(writes_verified)?,
+        refusals: number(refusals)?,
     })
 }
 

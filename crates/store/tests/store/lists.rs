@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use interlock_protocol::{
     CallId, Decision, ErrorCode, EventBody, Proposal, RefusalRecord, SessionId, SessionKind, Status,
-    ToolCall, ToolKind, ToolName,
+    ToolCall, ToolKind, ToolName, Verification,
 };
 use interlock_store::{
     DecisionFilter, ListedSession, NewSession, Record, SessionPage, SessionQuery, SortBy, Store, Submitted,
-    UsageBy,
+    Tally, UsageBy,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -317,6 +317,10 @@ async fn a_row_has_its_counts_and_the_beginning_of_its_texts() {
                 refused(1, ErrorCode::NotFound),
                 refused(2, ErrorCode::FsmBlocked),
                 allowed(3),
+                Record::Verified {
+                    permit: first.permit.clone(),
+                    outcome: Verification::Verified,
+                },
                 Record::Hold(hold(1, 1)),
                 Record::Hold(hold(1, 2)),
                 Record::Hold(approved(hold(1, 2), "ada")),
@@ -325,7 +329,14 @@ async fn a_row_has_its_counts_and_the_beginning_of_its_texts() {
         .await
         .unwrap();
     let listed: ListedSession = page(&store, all()).await.sessions.remove(0);
-    assert_eq!((listed.open_holds, listed.writes, listed.refusals), (1, 1, 2));
+    let tally = Tally {
+        open_holds: 1,
+        writes: 1,
+        writes_verified: 1,
+        refusals: 2,
+    };
+    assert_eq!(listed.tally, tally);
+    assert_eq!(store.outline(&session_id(1)).await.unwrap().tally, tally);
     assert_eq!(listed.session.submitted.input, "é".repeat(400));
     let mut kept = store.session(&session_id(1)).await.unwrap();
     assert_eq!(kept.submitted.fingerprint.as_deref(), Some("disk/delly"));
