@@ -95,11 +95,13 @@ bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that 
 	printf '\nall cores:\n'; run env
 
 bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions
-	cargo build --release --locked --package interlock-server --example ws-load
+	cargo build --release --locked --package interlock-server --examples
 	$(call say,how long it takes to start)
 	@scripts/bench-start "$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"
 	$(call say,2000 WebSocket subscribers)
 	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/ws-load"
+	$(call say,lists and details over 100000 sessions)
+	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/list-load"
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)

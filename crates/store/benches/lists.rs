@@ -1,94 +1,20 @@
 //! How fast lists are over 100,000 sessions: each line is one question, asked again and again.
 #![allow(missing_docs, reason = "this is a program")]
 
+mod fill;
 #[path = "../tests/store/support.rs"]
 mod support;
 
-use std::error::Error;
 use std::time::{Duration, Instant};
 
-use interlock_protocol::{Decision, EventBody, SessionKind, Status, ToolKind};
-use interlock_store::{
-    DecisionFilter, Filter, Options, Record, SessionQuery, SortBy, Store, Submitted, UsageBy,
-};
-use support::{
-    MANY, ROOM, at, batch, call, event, finished, interaction, new_session, permit_id, session_id, worker,
-};
+use fill::{Outcome, SESSIONS, fill_all};
+use interlock_protocol::{SessionKind, Status};
+use interlock_store::{DecisionFilter, Filter, Options, SessionQuery, SortBy, Store, UsageBy};
+use support::{MANY, at, session_id, worker};
 use tokio::runtime::Runtime;
 
-const SESSIONS: u64 = 100_000;
-const AT_ONCE: u64 = 64;
 /// How long each question is asked.
 const LONG: Duration = Duration::from_secs(2);
-const STATUSES: [Status; 5] = [
-    Status::Completed,
-    Status::Completed,
-    Status::Completed,
-    Status::Failed,
-    Status::Cancelled,
-];
-
-type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
-
-/// One session, from its submission to its end; some wait, some are in hand.
-async fn fill(store: &Store, number: u64) -> Outcome {
-    let second = i64::try_from(number)?;
-    let mut session = new_session(number);
-    session.title = format!("Disk of node {} is full ({number})", number % 997);
-    session.input = format!(
-        "/var of node {} is {}% used. {}",
-        number % 997,
-        number % 100,
-        "More about it. ".repeat(8)
-    );
-    session.at = at(second);
-    if number.is_multiple_of(2) {
-        session.kind = SessionKind::Chain;
-        session.alert_type =
-            Some(["disk-full", "cpu-high", "backup-failed"][usize::try_from(number % 3)?].to_owned());
-        session.owner = None;
-    }
-    if store.submit(session, &ROOM).await? != Submitted::New || number.is_multiple_of(500) {
-        return Ok(());
-    }
-    let claim = store
-        .claim(&session_id(number), &worker(1), at(second + 1))
-        .await?;
-    let read = call(number, number, ToolKind::Read, number % 200);
-    let decision = Decision::Allowed {
-        permit: permit_id(number),
-        kind: ToolKind::Read,
-        plan_hash: read.plan_hash,
-    };
-    let mut asked = interaction(number, 1, b"", b"body");
-    asked.at = at(second + 2);
-    let mut records = vec![
-        Record::Interaction(asked),
-        Record::Event {
-            stage: None,
-            execution: None,
-            body: EventBody::DecisionMade {
-                call: Some(read.plan.call.clone()),
-                decision,
-            },
-        },
-        Record::Started(read.clone()),
-        finished(&read),
-        event("It is the log volume."),
-    ];
-    if number % 1_000 != 1 {
-        records.push(Record::Status {
-            status: STATUSES[usize::try_from(number % 5)?],
-            answer: Some(format!("The log volume of node {} was vacuumed.", number % 997)),
-            error: None,
-        });
-    }
-    let mut last = batch(&claim, records);
-    last.at = at(second + 2 + second % 300);
-    store.append(last).await?;
-    Ok(())
-}
-
 /// Asks again and again, and says how long the slowest of a hundred answers took.
 fn ask<T>(
     runtime: &Runtime,
@@ -119,20 +45,7 @@ fn main() -> Outcome {
     let path = folder.path().join("lists.db");
     let store = Store::open(&Options::file(&path))?;
     let began = Instant::now();
-    let lanes: Vec<_> = (0..AT_ONCE)
-        .map(|lane| {
-            let store = store.clone();
-            runtime.spawn(async move {
-                for number in (1 + lane..=SESSIONS).step_by(usize::try_from(AT_ONCE)?) {
-                    fill(&store, number).await?;
-                }
-                Ok::<_, Box<dyn Error + Send + Sync>>(())
-            })
-        })
-        .collect();
-    for lane in lanes {
-        runtime.block_on(lane)??;
-    }
+    runtime.block_on(fill_all(&store))?;
     let size = std::fs::metadata(&path)?.len() / 1_000_000;
     println!("{SESSIONS} sessions in {:.1?}, {size} MB", began.elapsed());
 
