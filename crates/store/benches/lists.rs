@@ -81,6 +81,13 @@ fn main() -> Outcome {
             },
         ),
         (
+            "last page",
+            SessionQuery {
+                offset: SESSIONS - 25,
+                ..first.clone()
+            },
+        ),
+        (
             "status: failed",
             SessionQuery {
                 statuses: vec![Status::Failed],

@@ -6,7 +6,7 @@ use interlock_protocol::{Decision, EventBody, SessionKind, Status, ToolKind};
 use interlock_store::{Record, Store, Submitted};
 
 use crate::support::{
-    ROOM, at, batch, call, event, finished, interaction, new_session, permit_id, session_id, worker,
+    ROOM, at, batch, call, event, finished, interaction, new_session, permit_id, run, session_id, worker,
 };
 
 /// How many.
@@ -76,6 +76,7 @@ async fn fill(store: &Store, number: u64) -> Outcome {
     let mut asked = interaction(number, 1, b"", b"body");
     asked.at = at(second + 2);
     let mut records = vec![
+        Record::Run(run(number)),
         Record::Interaction(asked),
         Record::Event {
             stage: None,

@@ -120,41 +120,53 @@ const fn direction(query: &SessionQuery) -> &'static str {
     if query.ascending { "ASC" } else { "DESC" }
 }
 
-/// The sessions of a page: as many as it could need of those at rest, in order, and all that are in hand.
+/// The sessions of a page: of those at rest, in order, what could be on it, and all that are in hand.
+///
+/// Each of the few in hand moves those at rest by one place at the most: what is further before the page than they are
+/// many is stepped over in the index, and not sorted.
 fn page(conn: &Connection, query: &SessionQuery) -> Result<Vec<i64>, Error> {
     let (column, index) = order(query.sort);
     let way = direction(query);
     let (conditions, filter) = conditions(query);
+    let in_hand = count_in_hand(conn, &conditions, &filter)?;
+    let (offset, limit) = (
+        i64::try_from(query.offset).unwrap_or(i64::MAX),
+        i64::from(query.limit),
+    );
+    let skipped = offset.saturating_sub(in_hand).max(0);
     let sql = format!(
         "SELECT key FROM (SELECT * FROM (SELECT {column} AS place, key FROM sessions INDEXED BY {index} \
-         WHERE {AT_REST}{conditions} ORDER BY {column} {way}, key {way} LIMIT ?) \
+         WHERE {AT_REST}{conditions} ORDER BY {column} {way}, key {way} LIMIT ? OFFSET ?) \
          UNION ALL SELECT {column}, key FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}{conditions}) \
          ORDER BY place {way}, key {way} LIMIT ? OFFSET ?"
     );
-    let offset = i64::try_from(query.offset).unwrap_or(i64::MAX);
     let mut values = filter.clone();
-    values.push(offset.saturating_add(i64::from(query.limit)).into());
+    values.extend([Sql::from(limit.saturating_add(in_hand)), Sql::from(skipped)]);
     values.extend(filter);
-    values.extend([Sql::from(i64::from(query.limit)), Sql::from(offset)]);
+    values.extend([Sql::from(limit), Sql::from(offset - skipped)]);
     rows(conn, &sql, params_from_iter(values), |row| Ok(row.get(0)?))
 }
 
+fn count_in_hand(conn: &Connection, conditions: &str, filter: &[Sql]) -> Result<i64, Error> {
+    let sql =
+        format!("SELECT count(*) FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}{conditions}");
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row(params_from_iter(filter), |row| row.get(0))?)
+}
+
 fn total(conn: &Connection, query: &SessionQuery) -> Result<u64, Error> {
-    let (conditions, mut values) = conditions(query);
+    let (conditions, values) = conditions(query);
     let index = if query.statuses.is_empty() {
         "sessions_by_created"
     } else {
         "sessions_by_status"
     };
-    let sql = format!(
-        "SELECT (SELECT count(*) FROM sessions INDEXED BY {index} WHERE {AT_REST}{conditions}) \
-         + (SELECT count(*) FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}{conditions})"
-    );
-    values.extend(values.clone());
-    let total: i64 = conn
+    let sql = format!("SELECT count(*) FROM sessions INDEXED BY {index} WHERE {AT_REST}{conditions}");
+    let at_rest: i64 = conn
         .prepare_cached(&sql)?
-        .query_row(params_from_iter(values), |row| row.get(0))?;
-    number(total)
+        .query_row(params_from_iter(&values), |row| row.get(0))?;
+    number(at_rest + count_in_hand(conn, &conditions, &values)?)
 }
 
 /// The page of those that have a text, and how many do. Of very many, the newest count.
