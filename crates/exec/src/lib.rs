@@ -18,7 +18,6 @@
 mod argv;
 pub mod browser;
 mod capability;
-mod capture;
 mod error;
 mod hidden;
 mod hide;
@@ -33,7 +32,6 @@ mod spawn;
 mod tests;
 
 pub use argv::argv_of;
-pub use capture::Captured;
 pub use error::Error;
 pub use hide::{hide_this_process, open_many_files};
 pub use probe::{Probe, UnitName};

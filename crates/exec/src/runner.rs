@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use interlock_gate::Started;
+use interlock_protocol::{Capture, Captured};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::capture::{Capture, Captured};
 use crate::sandbox::{Profile, Sandbox, SandboxPolicy};
 use crate::spawn::{Confinement, Spawned, spawn};
 use crate::{Error, Limits, Probe, Program, Protected};

@@ -36,7 +36,7 @@ pub use error::Error;
 pub use graph::{Graph, Health, Resource, Source};
 pub use infra::Infra;
 pub use options::Options;
-pub use output::{Exit, Limits, Output, Stream};
+pub use output::{Exit, Limits, Output};
 pub use reach::{FilePath, Probe, UnitName};
 pub use secrets::Secrets;
 

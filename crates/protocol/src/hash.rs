@@ -31,6 +31,11 @@ impl ContentHash {
         Self::of(text)
     }
 
+    /// Of a digest that was made piece by piece.
+    pub(crate) const fn from_digest(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     /// The bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

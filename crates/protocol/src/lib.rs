@@ -12,6 +12,7 @@
 //! running a permit leaves a [`Receipt`], a read leaves [`Evidence`] whose [`Observation`]s are compared with an
 //! [`Expectation`]; the caller gets a [`ToolResponse`]; each step is an [`Event`].
 
+pub mod capture;
 pub mod error_code;
 pub mod event;
 pub mod evidence;
@@ -26,6 +27,7 @@ pub mod response;
 pub mod tool;
 pub mod word;
 
+pub use capture::{Capture, Captured};
 pub use error_code::ErrorCode;
 pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
 pub use evidence::Evidence;

@@ -6,7 +6,6 @@ use interlock_protocol::{ContentHash, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{LONG, Lifeline, limits, run, run_in, runner, started};
-use crate::capture::Capture;
 use crate::{Error, Exit, Limits, Program};
 
 /// A process and one of its own, both deaf to being told to end, both holding the lifeline.
@@ -153,25 +152,5 @@ async fn endless_output_is_killed() {
             .await
             .unwrap();
         assert_eq!(output.exit, Exit::OutputLimit, "{script}");
-    }
-}
-
-#[test]
-fn a_capture_keeps_the_same_whatever_the_pieces() {
-    let all: Vec<u8> = (0..=255).cycle().take(1000).collect();
-    for room in [0, 1, 2, 3, 10, 999, 1000, 1001, 5000] {
-        let captures: Vec<_> = [1, 3, 7, 100, 1000]
-            .into_iter()
-            .map(|size| {
-                let mut capture = Capture::new(room);
-                all.chunks(size).for_each(|chunk| capture.push(chunk));
-                capture.finish()
-            })
-            .collect();
-        assert!(captures.windows(2).all(|pair| pair[0] == pair[1]), "{room}");
-        let first = &captures[0];
-        assert_eq!(first.hash, ContentHash::of(&all));
-        assert_eq!(first.omitted, 1000_u64.saturating_sub(room as u64));
-        assert!(room < 1000 || first.bytes == all);
     }
 }

@@ -7,13 +7,14 @@ use bollard::exec::StartExecResults;
 use bollard::models::ExecConfig;
 use futures_util::StreamExt as _;
 use interlock_gate::Started;
+use interlock_protocol::Capture;
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::write::what;
 use super::{Docker, READ};
 use crate::Error;
-use crate::output::{Capture, Exit, Limits, Output};
+use crate::output::{Exit, Limits, Output};
 use crate::reach::Probe;
 
 /// How long the engine may take to say how a command ended, after its output did.

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use interlock_protocol::Captured;
 use tokio_util::sync::CancellationToken;
 
 use super::Proxmox;
 use super::facts::Fields;
 use super::guest::Guest;
-use crate::output::{Exit, Limits, Output, Stream, exit_of};
+use crate::output::{Exit, Limits, Output, exit_of};
 use crate::ssh::bounded;
 use crate::{Error, http};
 
@@ -66,11 +67,11 @@ impl Proxmox {
             let data = self.get_with(&path, &[("pid", &pid)]).await?;
             let fields = Fields(&data);
             let output = |exit| Output {
-                stdout: Stream::of(
+                stdout: Captured::of(
                     fields.text("out-data").unwrap_or("").as_bytes(),
                     limits.output_bytes,
                 ),
-                stderr: Stream::of(
+                stderr: Captured::of(
                     fields.text("err-data").unwrap_or("").as_bytes(),
                     limits.output_bytes,
                 ),

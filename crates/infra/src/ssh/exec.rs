@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use interlock_protocol::Capture;
 use russh::{Channel, ChannelMsg, client};
 use tokio_util::sync::CancellationToken;
 
 use super::Ssh;
 use super::connection::Handle;
 use crate::Error;
-use crate::output::{Capture, Exit, Limits, Output, exit_of};
+use crate::output::{Exit, Limits, Output, exit_of};
 
 /// How much longer than its command a channel may stay open.
 const SLACK: Duration = Duration::from_secs(5);

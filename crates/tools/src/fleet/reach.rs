@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use interlock_exec::{UnitName, argv_of};
 use interlock_gate::{Plan, Started};
-use interlock_infra::{Error as InfraError, Exit, Limits, Output, Probe, Stream};
-use interlock_protocol::{ErrorCode, Observation, ResourceId, ToolKind};
+use interlock_infra::{Error as InfraError, Exit, Limits, Output, Probe};
+use interlock_protocol::{Captured, ErrorCode, Observation, ResourceId, ToolKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -195,7 +195,7 @@ pub(super) fn data_of(output: &Output) -> Value {
     data
 }
 
-fn is_text(stream: &Stream) -> bool {
+fn is_text(stream: &Captured) -> bool {
     // A cut may go through a character; that is no sign of binary data.
     stream.is_truncated() || std::str::from_utf8(&stream.bytes).is_ok()
 }

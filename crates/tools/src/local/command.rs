@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use interlock_exec::{Captured, Exit, Output, Program, Sandbox};
+use interlock_exec::{Exit, Output, Program, Sandbox};
 use interlock_gate::Started;
-use interlock_protocol::{ContentHash, ErrorCode, ToolKind};
+use interlock_protocol::{Captured, ContentHash, ErrorCode, ToolKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

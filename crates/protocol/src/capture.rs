@@ -1,10 +1,10 @@
 //! What came out of a stream: its head, its tail, its length and its hash.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
-use interlock_protocol::ContentHash;
 use sha2::{Digest as _, Sha256};
+
+use crate::ContentHash;
 
 /// What came out of one stream.
 ///
@@ -23,6 +23,13 @@ pub struct Captured {
 }
 
 impl Captured {
+    /// Of bytes that are all there.
+    pub fn of(bytes: &[u8], room: usize) -> Self {
+        let mut capture = Capture::new(room);
+        capture.push(bytes);
+        capture.finish()
+    }
+
     /// Whether something was left out.
     pub const fn is_truncated(&self) -> bool {
         self.omitted > 0
@@ -35,7 +42,8 @@ impl Captured {
 }
 
 /// Takes what comes, in bounded room.
-pub(crate) struct Capture {
+#[derive(Debug)]
+pub struct Capture {
     head: Vec<u8>,
     head_room: usize,
     tail: VecDeque<u8>,
@@ -45,7 +53,8 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    pub(crate) fn new(room: usize) -> Self {
+    /// Room for this many bytes.
+    pub fn new(room: usize) -> Self {
         let tail_room = room / 2;
         Self {
             head: Vec::new(),
@@ -57,7 +66,8 @@ impl Capture {
         }
     }
 
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8]) {
         self.hasher.update(chunk);
         self.total += chunk.len() as u64;
         let (first, rest) = chunk.split_at(chunk.len().min(self.head_room - self.head.len()));
@@ -68,29 +78,64 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    pub(crate) const fn total(&self) -> u64 {
+    /// How much came so far.
+    pub const fn total(&self) -> u64 {
         self.total
     }
 
-    pub(crate) fn finish(self) -> Captured {
+    /// What is kept of it.
+    pub fn finish(self) -> Captured {
         let omitted = self.total - (self.head.len() + self.tail.len()) as u64;
         let mut bytes = self.head;
         if omitted > 0 {
             bytes.extend_from_slice(format!("\n[… {omitted} bytes left out …]\n").as_bytes());
         }
         bytes.extend(self.tail);
-        let digest = self.hasher.finalize();
-        let mut digits = String::with_capacity(64);
-        for byte in digest {
-            // Writing into a String cannot fail.
-            let _ = write!(digits, "{byte:02x}");
-        }
         Captured {
             bytes,
             total: self.total,
             omitted,
-            // Sixty-four digits are always a hash; the other branch is for the type.
-            hash: digits.parse().unwrap_or_else(|_| ContentHash::of(digest)),
+            hash: ContentHash::from_digest(self.hasher.finalize().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_and_tail_are_kept_and_all_is_hashed() {
+        let all: Vec<u8> = (0..=255_u8).cycle().take(10_000).collect();
+        let mut capture = Capture::new(100);
+        for chunk in all.chunks(33) {
+            capture.push(chunk);
+        }
+        let captured = capture.finish();
+        assert_eq!((captured.total, captured.omitted), (10_000, 9_900));
+        assert!(captured.bytes.starts_with(&all[..50]) && captured.bytes.ends_with(&all[9_950..]));
+        assert_eq!(captured.hash, ContentHash::of(&all));
+        let small = Captured::of(b"abc", 100);
+        assert_eq!((small.bytes.as_slice(), small.omitted), (b"abc".as_slice(), 0));
+    }
+
+    #[test]
+    fn a_capture_keeps_the_same_whatever_the_pieces() {
+        let all: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        for room in [0, 1, 2, 3, 10, 999, 1000, 1001, 5000] {
+            let captures: Vec<_> = [1, 3, 7, 100, 1000]
+                .into_iter()
+                .map(|size| {
+                    let mut capture = Capture::new(room);
+                    all.chunks(size).for_each(|chunk| capture.push(chunk));
+                    capture.finish()
+                })
+                .collect();
+            assert!(captures.windows(2).all(|pair| pair[0] == pair[1]), "{room}");
+            let first = &captures[0];
+            assert_eq!(first.hash, ContentHash::of(&all));
+            assert_eq!(first.omitted, 1000_u64.saturating_sub(room as u64));
+            assert!(room < 1000 || first.bytes == all);
         }
     }
 }
