@@ -3,21 +3,18 @@
 //! Nothing else in this room asks the gate. Because the gate is a pure function, the list of what it was asked is
 //! enough to answer it all again: see [`crate::replay`].
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
-    Answer, AnswerDecision, Conclusion, Decision, DueReading, FourEyes, Gate, Hold, InterruptedWrite,
-    KillSwitch, Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled,
-    Situation, Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord, Writer,
+    Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
+    Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation, Started,
+    TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
 };
 use interlock_protocol::{
-    Arguments, ControlLevel, Decision as Said, Evidence, EvidenceId, ExecutionId, PermitId, Receipt,
-    ResourceId, RunId, SessionId, ToolCall, ToolName, UserId,
+    Arguments, Evidence, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall, UserId,
 };
 use interlock_store::Step;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::rules::Rules;
@@ -27,8 +24,8 @@ mod outcome;
 
 pub use ask::{Ask, Found, Rival};
 pub(crate) use outcome::{
-    answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome, redeemed_outcome, refused, said,
-    settled_outcome,
+    answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome, redeemed_outcome,
+    refused, said, settled_outcome,
 };
 
 /// What all sessions of this process share.

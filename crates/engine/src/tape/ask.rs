@@ -1,12 +1,16 @@
 //! The questions to the gate, as steps keep them.
 
-use interlock_gate::{FourEyes, ResolvedResource, TokenRecord, Writer};
+use std::collections::BTreeSet;
+
+use interlock_gate::{FourEyes, Hold, ResolvedResource, Writer};
 use interlock_protocol::{
-    Arguments, ControlLevel, EvidenceId, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall,
+    Arguments, ControlLevel, EvidenceId, ExecutionId, PermitId, Receipt, ResourceId, SessionId, ToolCall,
     ToolName, UserId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::rules::Rules;
 
 /// What discovery said about one resource, as a step keeps it. Reading it back discovers nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

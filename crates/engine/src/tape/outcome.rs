@@ -1,6 +1,8 @@
 //! What the gate answered, as steps keep it: a replay compares these.
 
-use interlock_gate::{AnswerDecision, Decision, Gate, Hold, Permit, Refusal, Session, Settled, VerificationEnd};
+use interlock_gate::{
+    AnswerDecision, Decision, Gate, Hold, Permit, Refusal, Session, Settled, VerificationEnd,
+};
 use interlock_protocol::Decision as Said;
 use serde_json::{Value, json};
 
