@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use interlock_gate::{Hold, HoldStatus};
+use interlock_gate::{FourEyes, Hold, HoldStatus};
 use interlock_protocol::UserId;
 use interlock_store::Store;
 use jiff::Timestamp;
@@ -61,11 +61,27 @@ pub(crate) fn how_to_decide(hold: &Hold) -> String {
     )
 }
 
+/// Where four eyes are wanted and people have names of their own, nobody decides under the name of their shell: nobody could
+/// tell whether it is the one who asked.
+pub(crate) async fn check_known(store: &Store, hold: &Hold) -> Result<(), Failure> {
+    if hold.four_eyes == FourEyes::Off || store.users().await?.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::unsuccessful(
+        "four eyes are wanted here, so whoever decides has to be known: decide on the page, or with --server and a token of \
+         your own in INTERLOCK_TOKEN",
+    ))
+}
+
 /// Shows the plan and asks. Gives up when someone else decides.
 pub(crate) async fn ask(driver: &mut Driver<'_>, hold: &Hold) -> Result<Decided, Failure> {
     let paint = driver.globals.paint(&io::stderr());
     say(&paint.paint(Tone::Careful, "This waits for a human:"));
     say(&plan::render(hold, Timestamp::now(), paint));
+    if let Err(unknown) = check_known(driver.assembled.store(), hold).await {
+        say(&format!("not decided here: {unknown}"));
+        return Ok(Decided::Later);
+    }
     loop {
         prompt(hold, paint);
         let line = tokio::select! {

@@ -407,3 +407,80 @@ fn the_kill_switch_stops_what_was_approved() {
         false
     );
 }
+
+/// What was done to a hold, oldest first: who, and what.
+fn deeds(home: &Home, hold: &str) -> Vec<(String, String)> {
+    let mut deeds: Vec<(String, String)> = home
+        .run(&["audit", "--subject", hold, "--json"])
+        .json_lines()
+        .iter()
+        .map(|entry| (text(entry, "actor").to_owned(), text(entry, "action").to_owned()))
+        .collect();
+    deeds.reverse();
+    deeds
+}
+
+#[test]
+fn whoever_is_at_the_shell_decides_as_that_and_as_no_user_of_the_server() {
+    let (home, _) = writing();
+    let name = home.user();
+    // A user of the server who has the same name as the one at the shell, and never signed in.
+    let added = home.run(&["user", "add", &name, "--role", "approver"]);
+    assert_eq!(added.exit, Some(0), "{added}");
+    let posing = home.run(&["user", "add", &format!("local:{name}"), "--role", "approver"]);
+    assert_eq!(posing.exit, Some(2), "{posing}");
+    let local = format!("local:{name}");
+    let by = |action: &str| (local.clone(), action.to_owned());
+    home.run(&["run", "make the file"]);
+    let hold = waiting(&home);
+    let first = text(&hold, "hold_id");
+    let command = format!(
+        "command={}",
+        serde_json::json!(format!("touch {}", home.work("other")))
+    );
+    let edited = home.run(&["approvals", "edit", first, "--set", &command, "--json"]);
+    assert_eq!(edited.exit, Some(0), "{edited}");
+    let second = text(&edited.json(), "hold_id").to_owned();
+    let denied = home.run(&["approvals", "deny", &second, "--no-run", "--json"]);
+    assert_eq!(denied.exit, Some(0), "{denied}");
+    assert_eq!(denied.json()["decided_by"], local.as_str(), "{denied}");
+    assert_eq!(deeds(&home, first), [by("hold.edited")]);
+    assert_eq!(deeds(&home, &second), [by("hold.denied")]);
+}
+
+/// The one at the shell could be the one who asked: nobody can tell, so they decide where it can be told.
+#[test]
+fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
+    let (home, file) = writing();
+    let config = "config/interlock/interlock.yaml";
+    let before = std::fs::read_to_string(home.path(config)).unwrap();
+    home.write(config, &format!("{before}  four_eyes: true\n"));
+    home.run(&["run", "make the file"]);
+    let hold = waiting(&home);
+    let (id, hash) = (text(&hold, "hold_id"), text(&hold, "plan_hash"));
+    // Nobody is known yet: the one at the shell asked, and is kept from approving it.
+    let own = home.run(&["approvals", "approve", id, "--plan-hash", hash]);
+    assert_eq!(own.exit, Some(1), "{own}");
+    assert!(
+        own.stderr.contains("The owner of a session may not approve it."),
+        "{own}"
+    );
+    let refused = (
+        format!("local:{}", home.user()),
+        "hold.opening_refused".to_owned(),
+    );
+    assert_eq!(deeds(&home, id), [refused.clone()]);
+    home.run(&["user", "add", "zoe", "--role", "approver"]);
+    for decision in [
+        &["approvals", "approve", id, "--plan-hash", hash][..],
+        &["approvals", "deny", id, "--reason", "no"],
+        &["approvals", "edit", id, "--set", "command=true"],
+    ] {
+        let ran = home.run(decision);
+        assert_eq!(ran.exit, Some(1), "{decision:?}: {ran}");
+        assert!(ran.stderr.contains("whoever decides has to be known"), "{ran}");
+    }
+    assert_eq!(deeds(&home, id), [refused], "nothing was tried");
+    assert_eq!(text(&waiting(&home), "hold_id"), id);
+    assert!(!std::path::Path::new(&file).exists());
+}

@@ -3,16 +3,17 @@
 //! A token is drawn when somebody opens a hold. It goes to them alone and is kept as its hash: it is in no log, event,
 //! trace or message. It approves one plan, once, for one person, and a newer one takes its place.
 
-use interlock_gate::{Approval, ApprovalToken, FourEyes, Hold, HoldStatus, TokenRecord};
+use interlock_gate::{Approval, ApprovalToken, Hold, HoldStatus, TokenRecord};
 use interlock_protocol::{ContentHash, EventBody, HoldId, UserId};
-use interlock_store::{AuditFilter, Error as StoreError, Record};
+use interlock_store::{Error as StoreError, Record};
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::engine::Engine;
 use crate::error::{Error, draw_token};
+use crate::four_eyes::Attempt;
 use crate::work::event;
-use crate::writes::{ASKED, deed};
+use crate::writes::deed;
 
 /// How often opening is tried again when the same person opens the same hold at the same moment.
 const OPEN_TRIES: u32 = 8;
@@ -49,7 +50,7 @@ impl Engine {
         let hold = store.hold(hold).await?;
         let now = Timestamp::now();
         let (token, record) = hold.open_for(by.clone(), draw_token()?, now);
-        self.check_others(&hold, by).await?;
+        self.check_four_eyes(&hold, by, Attempt::Open, now).await?;
         // Asked on copies: whoever could not approve it gets no token for it.
         self.accept(&mut hold.clone(), (by, &token, &mut record.clone()), now)?;
         let replaced = store
@@ -89,8 +90,8 @@ impl Engine {
         let inner = &self.inner;
         let store = &inner.setup.store;
         let mut hold = store.hold(hold).await?;
-        self.check_others(&hold, by).await?;
         let now = Timestamp::now();
+        self.check_four_eyes(&hold, by, Attempt::Approve, now).await?;
         let mut record = unknown(&hold, by, now);
         // Every one is compared, in constant time, whichever fits.
         for known in store.tokens(&hold.id).await? {
@@ -159,36 +160,6 @@ impl Engine {
         ];
         inner.append_unclaimed(&session, records).await?;
         Ok(hold)
-    }
-
-    /// Where four eyes are wanted, the gate bars the owner and the last editor. So are all who asked in this session, and
-    /// all who edited the plan on its way.
-    async fn check_others(&self, hold: &Hold, by: &UserId) -> Result<(), Error> {
-        if hold.four_eyes == FourEyes::Off {
-            return Ok(());
-        }
-        let store = &self.inner.setup.store;
-        let mut edited = hold.edited_from.clone();
-        while let Some(from) = edited {
-            if from.by == *by {
-                return Err(Error::barred(hold, "Whoever edited a plan may not approve it."));
-            }
-            edited = store.hold(&from.hold).await?.edited_from;
-        }
-        let asked = AuditFilter {
-            actor: Some(by.clone()),
-            action: Some(ASKED.to_owned()),
-            subject: Some(hold.plan.session.to_string()),
-            before: None,
-            limit: 1,
-        };
-        if store.audit_entries(&asked).await?.is_empty() {
-            return Ok(());
-        }
-        Err(Error::barred(
-            hold,
-            "Whoever asked in a session may not approve what comes of it.",
-        ))
     }
 
     fn accept(

@@ -33,6 +33,11 @@ pub(crate) fn model_call(provider: &'static str, outcome: &'static str, seconds:
     counter!("interlock_model_output_tokens_total", "provider" => provider).increment(tokens.1);
 }
 
+/// Somebody was barred from approving what waits for somebody else.
+pub(crate) fn barred(because: &'static str) {
+    counter!("interlock_four_eyes_refused_total", "barred_as" => because).increment(1);
+}
+
 /// A session ended.
 pub(crate) fn session(status: &'static str) {
     counter!("interlock_session_total", "status" => status).increment(1);

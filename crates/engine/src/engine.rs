@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_dialect::Offer;
-use interlock_gate::{FourEyes, Gate, KillSwitch, SessionOptions, ToolScope};
+use interlock_gate::{FourEyes, Gate, SessionOptions, ToolScope};
 use interlock_mask::Masker;
 use interlock_model::{ModelInfo, Models};
 use interlock_protocol::{
@@ -27,7 +27,6 @@ use crate::prompt::Prompts;
 use crate::rules::Rules;
 use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
-use crate::writes::KILL_SWITCH;
 
 /// The chain of a question that names none.
 pub const QUESTION: &str = "question";
@@ -217,18 +216,6 @@ impl Inner {
             self.live.tell(|| Live::Event(Box::new(event)));
         }
         Ok(())
-    }
-
-    pub(crate) async fn refresh_kill_switch(&self) -> Result<KillSwitch, Error> {
-        let setting = self.setup.store.setting(KILL_SWITCH).await?;
-        let engaged = setting.as_deref() == Some("engaged");
-        let switch = if engaged {
-            KillSwitch::Engaged
-        } else {
-            KillSwitch::Released
-        };
-        self.shared.stop_writes(switch);
-        Ok(switch)
     }
 
     pub(crate) fn model_info(&self, name: &str) -> ModelInfo {

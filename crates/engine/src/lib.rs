@@ -21,6 +21,7 @@ mod count;
 mod edit;
 mod engine;
 mod error;
+mod four_eyes;
 mod history;
 mod live;
 mod observe;
@@ -42,6 +43,7 @@ mod writes;
 pub use approve::Opened;
 pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setup};
 pub use error::Error;
+pub use four_eyes::Barred;
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;
 pub use options::{

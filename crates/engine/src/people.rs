@@ -19,6 +19,7 @@ use crate::history::Entry;
 use crate::run::{DIRECT, direct_plan, finish};
 use crate::tape::Tape;
 use crate::work::{Work, event};
+use crate::writes::ASKED_DIRECTLY;
 
 /// The stage of what people call directly.
 const BESIDE: u32 = u32::MAX;
@@ -54,6 +55,15 @@ impl Engine {
     ) -> Result<Called, Error> {
         let store = &self.inner.setup.store;
         let tool = ToolName::new(tool)?;
+        // First, so that nothing waits whose asker is not known: where four eyes are wanted, they do not approve it.
+        self.inner
+            .audit(
+                by,
+                ASKED_DIRECTLY,
+                Some(session.as_str()),
+                json!({ "tool": tool }),
+            )
+            .await?;
         let (claim, before) = store
             .reopen(session, &self.inner.worker, Timestamp::now())
             .await?;

@@ -2,26 +2,26 @@
 
 use interlock_gate::KillSwitch;
 use interlock_protocol::UserId;
-use interlock_store::Deed;
+use interlock_store::{Deed, Switch, SwitchMove};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 
-/// The setting that stops all writes.
-pub(crate) const KILL_SWITCH: &str = "kill_switch";
 /// What a question in a session that is there already is called in the log of what people did.
 pub(crate) const ASKED: &str = "session.asked";
-/// The setting that says who moved it last.
-const KILL_SWITCH_BY: &str = "kill_switch_by";
+/// What calling a tool by hand is called. Begins like a question: whoever does it asked, too.
+pub(crate) const ASKED_DIRECTLY: &str = "session.asked_directly";
 
 /// Whether writes are stopped, and who said so last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WritesState {
     /// Whether no write begins.
     pub stopped: bool,
+    /// How often the switch was moved: what [`Engine::resume_writes`] takes as what was seen.
+    pub revision: u64,
     /// Who moved the switch last; nothing if nobody did, or it is not known.
     pub by: Option<UserId>,
     /// When.
@@ -30,81 +30,89 @@ pub struct WritesState {
     pub reason: Option<String>,
 }
 
-/// Who moved the switch, as it is kept.
-#[derive(Serialize, Deserialize)]
-struct Moved {
-    stopped: bool,
-    by: UserId,
-    at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+impl From<Switch> for WritesState {
+    fn from(switch: Switch) -> Self {
+        Self {
+            stopped: switch.stopped,
+            revision: switch.revision,
+            by: switch.by,
+            at: switch.at,
+            reason: switch.reason,
+        }
+    }
 }
 
 impl Engine {
-    /// Stops or lets go all writes, of every process on this store.
+    /// Stops or lets go all writes, of every process on this store, whatever was so before. Says how it stands by this.
     pub async fn stop_writes(
         &self,
         switch: KillSwitch,
         by: &UserId,
         reason: Option<&str>,
-    ) -> Result<(), Error> {
-        let inner = &self.inner;
-        let reason = reason.map(|reason| inner.setup.masker.mask_text(reason).into_owned());
-        // One after the other: whoever comes later has the last word, in what holds as in what is written down.
-        let _turn = inner.switching.lock().await;
-        let facts = json!({ "reason": reason });
+    ) -> Result<WritesState, Error> {
         match switch {
-            // Stopping is the safe side: it is done before it is written down.
-            KillSwitch::Engaged => {
-                inner.setup.store.set_setting(KILL_SWITCH, "engaged").await?;
-                inner.shared.stop_writes(switch);
-                self.moved(true, by, reason).await?;
-                inner.audit(by, "writes.stopped", None, facts).await
-            }
-            KillSwitch::Released => {
-                inner.audit(by, "writes.resumed", None, facts).await?;
-                self.moved(false, by, reason).await?;
-                inner.setup.store.set_setting(KILL_SWITCH, "released").await?;
-                inner.shared.stop_writes(switch);
-                Ok(())
+            KillSwitch::Engaged => self.halt_writes(by, reason).await,
+            KillSwitch::Released => self.resume_writes(by, None).await,
+        }
+    }
+
+    /// Stopping is the safe side: where it cannot be written down it is done all the same, and the error is told.
+    async fn halt_writes(&self, by: &UserId, reason: Option<&str>) -> Result<WritesState, Error> {
+        let inner = &self.inner;
+        let store = &inner.setup.store;
+        let reason = reason.map(|reason| inner.setup.masker.mask_text(reason).into_owned());
+        // What is seen in this process follows what is kept, in the same order.
+        let _turn = inner.switching.lock().await;
+        inner.shared.stop_writes(KillSwitch::Engaged);
+        let facts = json!({ "reason": reason });
+        let deed = deed(by, "writes.stopped", None, facts);
+        let at = deed.at;
+        let to = SwitchMove::Stop { reason };
+        match store.move_switch(to.clone(), by, at, Some(deed)).await {
+            Ok(switch) => Ok(switch.into()),
+            Err(error) => {
+                store.move_switch(to, by, at, None).await?;
+                Err(error.into())
             }
         }
     }
 
-    async fn moved(&self, stopped: bool, by: &UserId, reason: Option<String>) -> Result<(), Error> {
-        let moved = Moved {
-            stopped,
-            by: by.clone(),
-            at: Timestamp::now(),
-            reason,
-        };
-        // Strings and a time: it always serialises.
-        let text = serde_json::to_string(&moved).unwrap_or_default();
-        self.inner.setup.store.set_setting(KILL_SWITCH_BY, text).await?;
-        Ok(())
+    /// Lets all writes go, of every process on this store, for somebody who looked at a state of the switch. Where writes
+    /// were stopped again since, [`interlock_store::Error::StoppedAgain`] says by whom. Says how it stands by this.
+    pub async fn resume_writes(&self, by: &UserId, seen: Option<u64>) -> Result<WritesState, Error> {
+        let inner = &self.inner;
+        let _turn = inner.switching.lock().await;
+        let deed = deed(by, "writes.resumed", None, json!({ "reason": null }));
+        let (at, to) = (deed.at, SwitchMove::Resume { seen });
+        let switch = inner.setup.store.move_switch(to, by, at, Some(deed)).await?;
+        inner.shared.stop_writes(KillSwitch::Released);
+        Ok(switch.into())
     }
 
     /// Whether writes are stopped, in every process on this store, and who said so.
     pub async fn writes(&self) -> Result<WritesState, Error> {
-        let stopped = self.inner.refresh_kill_switch().await? == KillSwitch::Engaged;
-        let kept = self.inner.setup.store.setting(KILL_SWITCH_BY).await?;
-        let moved: Option<Moved> = kept.and_then(|kept| serde_json::from_str(&kept).ok());
-        // Two who move it at once: what does not fit says nothing.
-        let moved = moved.filter(|moved| moved.stopped == stopped);
-        Ok(match moved {
-            Some(Moved { by, at, reason, .. }) => WritesState {
-                stopped,
-                by: Some(by),
-                at: Some(at),
-                reason,
-            },
-            None => WritesState {
-                stopped,
-                by: None,
-                at: None,
-                reason: None,
-            },
-        })
+        let switch = self.inner.setup.store.switch().await?;
+        self.inner.follow(&switch);
+        Ok(switch.into())
+    }
+}
+
+impl Inner {
+    /// What is so in the store is so here.
+    fn follow(&self, switch: &Switch) -> KillSwitch {
+        let switch = if switch.stopped {
+            KillSwitch::Engaged
+        } else {
+            KillSwitch::Released
+        };
+        self.shared.stop_writes(switch);
+        switch
+    }
+
+    /// Looks at the switch, which another process may have moved.
+    pub(crate) async fn refresh_kill_switch(&self) -> Result<KillSwitch, Error> {
+        let switch = self.setup.store.switch().await?;
+        Ok(self.follow(&switch))
     }
 }
 

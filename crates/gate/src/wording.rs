@@ -2,13 +2,12 @@
 //! undone. One wording for the terminal, the API and the page. What a model or a provider wrote is inside these
 //! sentences as it is: whoever shows them makes it safe for where it is shown.
 
-use interlock_protocol::{Expectation, ResourceKind, RiskLevel, ToolKind, UserId};
+use interlock_protocol::{Expectation, ResourceKind, RiskLevel, ToolKind};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::hold::{Hold, HoldStatus};
 use crate::plan::Plan;
-use crate::session::FourEyes;
 
 /// What must be observed after a write, in words.
 pub fn expected(expectation: &Expectation) -> String {
@@ -44,21 +43,6 @@ impl Hold {
             HoldStatus::Expired { .. } => "expired",
             HoldStatus::Withdrawn { .. } => "withdrawn",
         }
-    }
-}
-
-impl Hold {
-    /// Why this person may not approve it where four eyes are wanted; nothing if they may. [`crate::Gate::accept`] decides;
-    /// this is for telling them before they try.
-    pub fn barred(&self, by: &UserId) -> Option<&'static str> {
-        if self.four_eyes == FourEyes::Off {
-            return None;
-        }
-        if self.owner.as_ref() == Some(by) {
-            return Some("The owner of a session may not approve it.");
-        }
-        let editor = self.edited_from.as_ref().map(|edited| &edited.by);
-        (editor == Some(by)).then_some("Whoever edited a plan may not approve it.")
     }
 }
 

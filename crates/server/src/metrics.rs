@@ -47,6 +47,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Commands that do not do what their tool is for",
     ),
     (
+        "interlock_four_eyes_refused_total",
+        "Times that somebody was kept from approving what waits for somebody else",
+    ),
+    (
         "interlock_fsm_final_block_total",
         "Final answers that came too early",
     ),

@@ -223,6 +223,14 @@ impl From<interlock_store::Error> for Problem {
             | Error::HoldChanged(_)
             | Error::TokenUsed(_)
             | Error::WrongStatus { .. } => Self::new(Code::Conflict, error.to_string()),
+            Error::StoppedAgain(switch) => Self::new(Code::Conflict, error.to_string())
+                .hint("look at who stopped them and why, then send the `revision` that you see")
+                .details(serde_json::json!({
+                    "revision": switch.revision,
+                    "by": switch.by,
+                    "at": switch.at,
+                    "reason": switch.reason,
+                })),
             Error::Ambiguous { .. } | Error::Unstorable { .. } => {
                 Self::new(Code::InvalidInput, error.to_string())
             }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
 
+use crate::Switch;
+
 /// Why something was not kept or not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -201,6 +203,9 @@ pub enum Error {
     /// The hold has started its call before.
     #[error("`{0}` has started its call already")]
     HoldUsed(HoldId),
+    /// Writes were stopped again since somebody looked.
+    #[error("writes were stopped again{}; look at why, then let them go", .0.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    StoppedAgain(Box<Switch>),
     /// The token was used before.
     #[error("the token for `{0}` was used already")]
     TokenUsed(HoldId),

@@ -90,14 +90,15 @@ impl Store {
         self.look(look::last_position).await
     }
 
-    /// Events after a place, in order: those of all sessions whose type is one of `kinds` (none named, any).
+    /// Events after a place, in order: those of all sessions that are not deleted, whose type is one of `kinds` (none
+    /// named, any).
     pub async fn all_events(&self, after: u64, kinds: &[&str], limit: u32) -> Result<Vec<Placed>, Error> {
         let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
         self.look(move |conn| look::all_events(conn, after, &kinds, limit))
             .await
     }
 
-    /// Events of one session after a place in it, in order, as JSON.
+    /// Events of one session after a place in it, in order, as JSON. A deleted one has none.
     pub async fn session_events(
         &self,
         session: &SessionId,

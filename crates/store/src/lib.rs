@@ -29,8 +29,11 @@ mod prepare;
 mod queue;
 mod reads;
 mod record;
+mod row;
 mod sqlite;
 mod store;
+mod switch;
+mod work;
 
 pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
 pub use error::Error;
@@ -42,10 +45,12 @@ pub use lists::{
 pub use notes::Note;
 pub use options::{Open, Options, Place};
 pub use outline::Outline;
-pub use people::{ApiToken, Link, Login, SavedView, User, UserChange};
+pub use people::{ApiToken, LOCAL, Link, Login, SavedView, User, UserChange};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
     Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
-pub use store::{Store, Work};
+pub use store::Store;
+pub use switch::{Switch, SwitchMove};
+pub use work::Work;

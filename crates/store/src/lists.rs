@@ -92,7 +92,7 @@ pub struct SessionPage {
 pub struct Counts {
     /// By status, not counting deleted ones.
     pub by_status: Vec<(Status, u64)>,
-    /// How many holds are open.
+    /// How many holds are open, not counting those of deleted ones.
     pub open_holds: u64,
 }
 
@@ -210,13 +210,13 @@ impl Store {
         self.look(look::filter_options).await
     }
 
-    /// Answers of the gate, newest first.
+    /// Answers of the gate, newest first. Those of deleted sessions are not among them.
     pub async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<DecisionRow>, Error> {
         let filter = filter.clone();
         self.look(move |conn| look::decisions(conn, &filter)).await
     }
 
-    /// What was called on a resource, newest first, with its session.
+    /// What was called on a resource, newest first, with its session. Deleted sessions called nothing.
     pub async fn calls_on(&self, resource: &ResourceId, limit: u32) -> Result<Vec<(SessionId, Call)>, Error> {
         let resource = resource.clone();
         self.look(move |conn| look::calls_on(conn, &resource, limit))

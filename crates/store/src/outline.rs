@@ -34,11 +34,17 @@ impl Store {
         self.look(move |conn| look::outline(conn, &session)).await
     }
 
-    /// Holds that do not wait any more, of one session or of all, newest first.
+    /// Holds that do not wait any more, of one session or of all, newest first. Those of deleted sessions are not among
+    /// them.
     pub async fn decided_holds(&self, session: Option<&SessionId>, limit: u32) -> Result<Vec<Hold>, Error> {
         let session = session.cloned();
         self.look(move |conn| look::decided_holds(conn, session.as_ref(), limit))
             .await
+    }
+
+    /// Those of these sessions that people do not see: deleted, or not there at all.
+    pub async fn gone(&self, sessions: Vec<SessionId>) -> Result<Vec<SessionId>, Error> {
+        self.look(move |conn| look::gone(conn, &sessions)).await
     }
 
     /// What an execution said before a moment, newest first: its thinking and its words.

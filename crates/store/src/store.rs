@@ -24,7 +24,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 pub struct Store {
     pub(crate) backend: Arc<Backend>,
     /// Counts what may have given a worker something to do.
-    work: Arc<watch::Sender<u64>>,
+    pub(crate) work: Arc<watch::Sender<u64>>,
     /// Counts what this process may have told as an event.
     told: Arc<watch::Sender<u64>>,
 }
@@ -329,15 +329,6 @@ impl Store {
             .await
     }
 
-    /// A watch on the queue, for a loop that claims until there is nothing and then waits.
-    pub fn work(&self) -> Work {
-        Work {
-            store: self.clone(),
-            counter: self.work.subscribe(),
-            seen: None,
-        }
-    }
-
     /// There may be something for a worker to do, and something was told.
     fn wake(&self) {
         self.work.send_modify(|count| *count = count.wrapping_add(1));
@@ -358,36 +349,6 @@ impl Store {
 fn before(now: Timestamp, long: Duration) -> Result<i64, Error> {
     let long = SignedDuration::try_from(long).unwrap_or(SignedDuration::MAX);
     nanoseconds(now.checked_sub(long).unwrap_or(Timestamp::UNIX_EPOCH))
-}
-
-/// Says when to look at the queue again.
-#[derive(Debug)]
-pub struct Work {
-    store: Store,
-    counter: watch::Receiver<u64>,
-    seen: Option<i64>,
-}
-
-impl Work {
-    /// Until there may be something to claim: something happened in this process since the last call, or another
-    /// process wrote, or the time is over. What happens between two calls is not missed.
-    pub async fn wait(&mut self, at_most: Duration) -> Result<(), Error> {
-        let until = tokio::time::Instant::now() + at_most;
-        loop {
-            let now = tokio::time::Instant::now();
-            if now >= until {
-                return Ok(());
-            }
-            let changed = tokio::time::timeout_at(until.min(now + POLL), self.counter.changed());
-            if changed.await.is_ok() {
-                return Ok(());
-            }
-            let version = self.store.data_version().await?;
-            if self.seen.replace(version) != Some(version) {
-                return Ok(());
-            }
-        }
-    }
 }
 
 impl Store {

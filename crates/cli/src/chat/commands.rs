@@ -166,6 +166,7 @@ impl Chat<'_> {
                     decide::ask(&mut self.driver, &hold).await?;
                 } else {
                     let assembled = self.driver.assembled;
+                    decide::check_known(assembled.store(), &hold).await?;
                     assembled.engine.approve(&hold.id, &assembled.by).await?;
                 }
                 self.work(&hold.plan.session).await?;
@@ -173,6 +174,7 @@ impl Chat<'_> {
             Command::Deny { hold, reason } => {
                 let hold = self.hold(hold.as_deref()).await?;
                 let assembled = self.driver.assembled;
+                decide::check_known(assembled.store(), &hold).await?;
                 assembled.engine.deny(&hold.id, &assembled.by, &reason).await?;
                 self.work(&hold.plan.session).await?;
             }

@@ -119,6 +119,11 @@ impl Home {
         ended(child)
     }
 
+    /// The name that the system gives the user that runs the tests.
+    pub(crate) fn user(&self) -> String {
+        user(self.folder.path())
+    }
+
     /// The output with what differs from run to run taken out.
     pub(crate) fn steady(&self, text: &str) -> String {
         steady(text, self.folder.path())
@@ -145,8 +150,8 @@ fn steady(text: &str, folder: &Path) -> String {
         (format!("host:{host}"), "host:[host]"),
         (format!("({host}"), "([host]"),
         (format!("on {host} ("), "on [host] ("),
-        (format!("by {user}"), "by [user]"),
-        (format!("\"{user}\""), "\"[user]\""),
+        (format!("by local:{user}"), "by local:[user]"),
+        (format!("\"local:{user}\""), "\"local:[user]\""),
     ];
     for (name, word) in named {
         text = text.replace(&name, word);

@@ -15,7 +15,7 @@ use crate::fixture::{Folder, Lab, Wish, asker, calls, find, read, says, write};
 
 /// Counts by name, with every label.
 #[derive(Clone, Default)]
-struct Counts(Arc<Mutex<BTreeMap<String, u64>>>);
+pub(crate) struct Counts(Arc<Mutex<BTreeMap<String, u64>>>);
 
 struct One(Counts, String);
 
@@ -55,7 +55,7 @@ impl Recorder for Counts {
 }
 
 impl Counts {
-    fn of(&self, name: &str) -> u64 {
+    pub(crate) fn of(&self, name: &str) -> u64 {
         self.0.lock().unwrap().get(name).copied().unwrap_or_default()
     }
 }

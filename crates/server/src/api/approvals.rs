@@ -114,6 +114,10 @@ async fn holds(
     let store = app.store();
     let mut pending = store.holds(Holds::Open).await?;
     pending.retain(|hold| session.is_none_or(|session| hold.plan.session == *session));
+    // What waited in a session that was deleted is as gone as the session.
+    let gone = store.gone(pending.iter().map(|hold| hold.plan.session.clone()).collect());
+    let gone = gone.await?;
+    pending.retain(|hold| !gone.contains(&hold.plan.session));
     // What nobody decided in time does not wait, noticed or not.
     let (mut open, mut late): (Vec<Hold>, Vec<Hold>) =
         pending.into_iter().partition(|hold| hold.is_open(now));

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
-use interlock_gate::ApprovalToken;
+use interlock_gate::{ApprovalToken, Hold};
 use interlock_protocol::{ContentHash, HoldId};
 use serde_json::json;
 use utoipa_axum::routes;
@@ -43,8 +43,7 @@ pub(crate) fn routes() -> Routes {
     ),
 )]
 async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> Result<Response, Problem> {
-    let session = app.store().hold(&hold).await?.plan.session;
-    super::visible(&app, &session).await?;
+    seen(&app, &hold).await?;
     let opened = app.engine().open_hold(&hold, &caller.user).await?;
     let form = OpenedApproval {
         approval: hold::form(&app, &caller, &opened.hold, Depth::Whole).await?,
@@ -56,6 +55,13 @@ async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> R
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+/// The hold, if its session is there and not deleted.
+async fn seen(app: &App, hold: &HoldId) -> Result<Hold, Problem> {
+    let hold = app.store().hold(hold).await?;
+    super::visible(app, &hold.plan.session).await?;
+    Ok(hold)
 }
 
 /// The secret as it was sent: 64 lower-case hexadecimal digits and nothing else.
@@ -90,7 +96,7 @@ async fn same_plan(app: &App, hold: &HoldId, shown: &str) -> Result<(), Problem>
     let shown: ContentHash = shown
         .parse()
         .map_err(|_| wrong("plan_hash", "`plan_hash` is no hash: 64 digits of 0-9 and a-f"))?;
-    let hold = app.store().hold(hold).await?;
+    let hold = seen(app, hold).await?;
     if hold.plan_hash != shown {
         return Err(
             Problem::new(Code::Conflict, "the plan is not the one that was shown")
@@ -145,6 +151,7 @@ async fn deny(
 ) -> Result<Json<Approval>, Problem> {
     text("reason", &no.reason, 1, 2000)?;
     not_empty("reason", &no.reason)?;
+    seen(&app, &hold).await?;
     let hold = app.engine().deny(&hold, &caller.user, no.reason.trim()).await?;
     Ok(Json(hold::form(&app, &caller, &hold, Depth::Whole).await?))
 }

@@ -67,7 +67,7 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
             })
         }
     };
-    let may_not = may_not(caller, hold, now);
+    let may_not = may_not(app, caller, hold, now).await?;
     let decided = decided(hold);
     Ok(Approval {
         id: hold.id.to_string(),
@@ -146,18 +146,20 @@ fn decided(hold: &Hold) -> Decided {
     }
 }
 
-/// Why the caller cannot approve it now; nothing if they can.
-fn may_not(caller: &Caller, hold: &Hold, now: Timestamp) -> Option<String> {
+/// Why the caller cannot approve it now; nothing if they can. Asks what opening and approving ask, so that nobody is shown
+/// a button that refuses them.
+async fn may_not(app: &App, caller: &Caller, hold: &Hold, now: Timestamp) -> Result<Option<String>, Problem> {
     if !hold.is_open(now) {
-        return Some(match hold.word(now) {
+        return Ok(Some(match hold.word(now) {
             "expired" => "Nobody decided in time.".to_owned(),
             word => format!("It is {word} already."),
-        });
+        }));
     }
     if let Err(problem) = caller.may(Access::Approve) {
-        return Some(problem.form().detail);
+        return Ok(Some(problem.form().detail));
     }
-    hold.barred(&caller.user).map(str::to_owned)
+    let barred = app.engine().barred(hold, &caller.user).await?;
+    Ok(barred.map(|barred| barred.message().to_owned()))
 }
 
 fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {

@@ -8,14 +8,14 @@ use interlock_protocol::Mode;
 use jiff::Timestamp;
 use utoipa_axum::routes;
 
-use super::answers::{Anybody, Bodies, Signed};
-use super::extract::{MaySend, text};
+use super::answers::{Anybody, Bodies, Clash, Signed};
+use super::extract::{MOST_PLACE, MaySend, number, text};
 use super::health;
 use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{Overview, StatusCount, StopWrites, Writes};
+use crate::wire::{Overview, ResumeWrites, StatusCount, StopWrites, Writes};
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -78,32 +78,41 @@ async fn stop(
     if let Some(reason) = &reason {
         text("reason", reason, 1, 500)?;
     }
-    let engine = app.engine();
-    engine
+    let stopped = app
+        .engine()
         .stop_writes(KillSwitch::Engaged, &caller.user, reason.as_deref())
         .await?;
-    Ok(Json(writes_form(engine.writes().await?)))
+    Ok(Json(writes_form(stopped)))
 }
 
 /// Let writes go again.
+///
+/// With the `revision` that was looked at, it is a conflict where writes were stopped again since.
 #[utoipa::path(
     post, path = "/api/v1/writes/resume", operation_id = "resumeWrites", tag = "site",
+    request_body(content = Option<ResumeWrites>, example = json!({"revision": 3})),
     responses(
         (status = 200, description = "They go", body = Writes),
-        Anybody, Signed,
+        Anybody, Signed, Clash, Bodies,
     ),
 )]
-async fn resume(State(app): State<App>, caller: Caller) -> Result<Json<Writes>, Problem> {
-    let engine = app.engine();
-    engine
-        .stop_writes(KillSwitch::Released, &caller.user, None)
-        .await?;
-    Ok(Json(writes_form(engine.writes().await?)))
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    MaySend(looked): MaySend<ResumeWrites>,
+) -> Result<Json<Writes>, Problem> {
+    let seen = looked
+        .revision
+        .map(|revision| number("revision", revision, 0, MOST_PLACE))
+        .transpose()?;
+    let going = app.engine().resume_writes(&caller.user, seen).await?;
+    Ok(Json(writes_form(going)))
 }
 
 fn writes_form(state: WritesState) -> Writes {
     Writes {
         stopped: state.stopped,
+        revision: state.revision,
         by: state.by.map(Into::into),
         at: state.at,
         reason: state.reason,

@@ -12,6 +12,11 @@ use serde_json::{Value, json};
 use super::Channel;
 use crate::problem::Code;
 
+/// The type of the frame that refuses a channel.
+const REFUSED: &str = "subscription.error";
+/// What is said about a session that is not there, or not there any more.
+pub(crate) const NO_SESSION: &str = "there is no such session";
+
 /// Something that happened in a channel, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Frame {
@@ -59,6 +64,23 @@ impl Frame {
     pub(crate) fn writes(stopped: bool) -> Self {
         let facts = json!({ "at": Timestamp::now(), "data": { "stopped": stopped } });
         Self::transient(Channel::Sessions, "writes.changed", facts)
+    }
+
+    /// A channel is there no more: the frame with which one is refused that never was. The last of its channel.
+    pub(crate) fn gone(channel: &Channel) -> Self {
+        let text = refused(&channel.to_string(), Code::NotFound, NO_SESSION);
+        Self {
+            channel: channel.clone(),
+            position: None,
+            kind: REFUSED.to_owned(),
+            text: text.into(),
+            lines: OnceLock::new(),
+        }
+    }
+
+    /// Whether nothing comes after it in its channel.
+    pub(crate) fn is_last(&self) -> bool {
+        self.kind == REFUSED
     }
 
     fn transient(channel: Channel, kind: &str, facts: Value) -> Self {
@@ -124,8 +146,7 @@ pub(crate) fn ended(channel: &Channel) -> String {
 
 /// A channel was asked for in vain.
 pub(crate) fn refused(channel: &str, code: Code, message: &str) -> String {
-    json!({ "type": "subscription.error", "channel": channel, "code": code.as_str(), "message": message })
-        .to_string()
+    json!({ "type": REFUSED, "channel": channel, "code": code.as_str(), "message": message }).to_string()
 }
 
 /// A frame was not understood.

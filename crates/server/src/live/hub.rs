@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use interlock_engine::Engine;
+use interlock_protocol::SessionId;
 use interlock_store::Placed;
 use metrics::{Counter, Gauge, counter, gauge};
 use tokio_util::sync::CancellationToken;
@@ -180,6 +181,24 @@ impl Inner {
     /// Whether anybody watches a channel.
     pub(super) fn is_watched(&self, channel: &Channel) -> bool {
         self.lock().watched.contains_key(channel)
+    }
+
+    /// The sessions that somebody watches.
+    pub(super) fn watched_sessions(&self) -> Vec<SessionId> {
+        let session = |channel: &Channel| match channel {
+            Channel::Session(session) => Some(session.clone()),
+            Channel::Sessions => None,
+        };
+        self.lock().watched.keys().filter_map(session).collect()
+    }
+
+    /// A channel is there no more: everybody who watches it is told, and leaves it.
+    pub(super) fn end(&self, channel: &Channel) {
+        if let Some(watched) = self.lock().watched.get(channel) {
+            for watcher in watched.watchers.values() {
+                watcher.mailbox.end(channel);
+            }
+        }
     }
 
     /// Hands out events, in the order of the store.

@@ -357,3 +357,42 @@ async fn no_reader_watches_without_end_and_none_watches_what_is_not_there() {
         .await
         .unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_is_gone_ends_with_one_frame_and_the_others_go_on() {
+    let log = Log::default();
+    for number in [1, 1, 2] {
+        log.append(number, true);
+    }
+    let hub = Hub::over(Source::Log(log.clone()), 0);
+    let mut reader = hub.subscriber();
+    let (gone, stays) = (channel(1), channel(2));
+    for own in [&gone, &stays] {
+        reader.subscribe(own, None).await.unwrap();
+    }
+    log.append(1, true);
+    log.append(2, true);
+    log.hand_out(&hub, usize::MAX / 2);
+    for _ in 0..2 {
+        hub.inner.end(&gone);
+    }
+    let Next::Frames(frames) = reader.next().await else {
+        panic!("nothing here is that much");
+    };
+    let last: Vec<_> = frames
+        .iter()
+        .map(|frame| (frame.channel(), frame.is_last()))
+        .collect();
+    assert_eq!(
+        last,
+        [(&gone, true)],
+        "what waited of it is not handed out any more"
+    );
+    assert!(!hub.inner.is_watched(&gone));
+    assert_eq!(positions(&mut reader, 1).await, [2]);
+    // Whoever left before is told nothing.
+    hub.inner.end(&stays);
+    assert!(reader.unsubscribe(&stays));
+    reader.subscribe(&stays, Some(1)).await.unwrap();
+    assert_eq!(positions(&mut reader, 1).await, [2]);
+}

@@ -37,6 +37,8 @@ struct Inner {
     frames: VecDeque<Arc<Frame>>,
     bytes: usize,
     slow: bool,
+    /// Channels that are there no more, of which the reader is to be told.
+    gone: Vec<Channel>,
 }
 
 impl Inner {
@@ -105,7 +107,26 @@ impl Mailbox {
 
     /// Throws out what waits of one channel.
     pub(crate) fn forget(&self, channel: &Channel) {
-        self.lock().keep(|frame| frame.channel() != channel);
+        let mut inner = self.lock();
+        inner.keep(|frame| frame.channel() != channel);
+        inner.gone.retain(|other| other != channel);
+    }
+
+    /// A channel is there no more: what waits of it is thrown out, and the reader is told. At most once for each channel
+    /// that it watches, so it always fits.
+    pub(crate) fn end(&self, channel: &Channel) {
+        let mut inner = self.lock();
+        inner.keep(|frame| frame.channel() != channel);
+        if !inner.gone.contains(channel) {
+            inner.gone.push(channel.clone());
+        }
+        drop(inner);
+        self.ready.notify_one();
+    }
+
+    /// Takes out the channels that are there no more.
+    pub(crate) fn take_gone(&self) -> Vec<Channel> {
+        std::mem::take(&mut self.lock().gone)
     }
 
     /// Whether the reader was too slow.
@@ -117,7 +138,7 @@ impl Mailbox {
     pub(crate) async fn changed(&self) {
         let waits = {
             let inner = self.lock();
-            inner.frames.is_empty() && !inner.slow
+            inner.frames.is_empty() && inner.gone.is_empty() && !inner.slow
         };
         if waits {
             self.ready.notified().await;

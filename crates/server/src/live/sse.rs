@@ -196,6 +196,10 @@ impl Events {
         }
         loop {
             if let Some(frame) = self.waiting.pop_front() {
+                // Whoever comes back is told that there is no such session, like everybody.
+                if frame.is_last() {
+                    return None;
+                }
                 self.subscriber.sent(&frame);
                 return Some((Ok(frame.lines()), self));
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use interlock_store::Placed;
 use tokio::time::Instant;
 
+use super::frame::NO_SESSION;
 use super::hub::Hub;
 use super::mailbox::Mailbox;
 use super::{Channel, Frame};
@@ -46,7 +47,7 @@ struct Reading {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// There is no such session.
-    #[error("there is no such session")]
+    #[error("{NO_SESSION}")]
     Unknown,
     /// Too many.
     #[error("one connection may watch {MAX_CHANNELS} channels; unsubscribe from one first")]
@@ -164,6 +165,10 @@ impl Subscriber {
                 self.hub.inner.note_slow();
                 return Next::Slow;
             }
+            let ended = self.end_gone();
+            if !ended.is_empty() {
+                return Next::Frames(ended);
+            }
             let past = self.past_is_due();
             if !(past && self.past_next) {
                 let frames = self.mailbox.take(BATCH);
@@ -188,6 +193,15 @@ impl Subscriber {
                 _ => self.mailbox.changed().await,
             }
         }
+    }
+
+    /// Leaves the channels that are there no more; the last frame of each.
+    fn end_gone(&mut self) -> Vec<Arc<Frame>> {
+        let gone = self.mailbox.take_gone();
+        gone.into_iter()
+            .filter(|channel| self.unsubscribe(channel))
+            .map(|channel| Arc::new(Frame::gone(&channel)))
+            .collect()
     }
 
     fn past_is_due(&self) -> bool {

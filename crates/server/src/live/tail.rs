@@ -25,7 +25,8 @@ const GATHERED: usize = 16 * 1024;
 const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// How often the kill switch is looked at, which another process may have moved.
 const LOOK: Duration = Duration::from_millis(500);
-const KILL_SWITCH: &str = "kill_switch";
+/// How often it is looked whether what is watched was deleted.
+const LOOK_GONE: Duration = Duration::from_secs(1);
 
 /// Begins to listen. Ends with the hub.
 pub(super) fn spawn(hub: &Hub, store: Store, feed: Feed, live: broadcast::Receiver<Live>) {
@@ -40,8 +41,9 @@ pub(super) fn spawn(hub: &Hub, store: Store, feed: Feed, live: broadcast::Receiv
     tokio::spawn(
         ended
             .clone()
-            .run_until_cancelled_owned(watch_writes(inner, store)),
+            .run_until_cancelled_owned(watch_writes(inner.clone(), store.clone())),
     );
+    tokio::spawn(ended.clone().run_until_cancelled_owned(watch_gone(inner, store)));
 }
 
 /// Reads what is kept, however often that fails. The feed remembers where it is.
@@ -196,14 +198,14 @@ impl Gathered {
     }
 }
 
-/// Tells those who watch the sessions when writes are stopped or let go, by any process.
+/// Tells those who watch the sessions when writes are stopped, also once more, or let go, by any process.
 async fn watch_writes(hub: Weak<Inner>, store: Store) {
     let mut known = None;
     loop {
-        match store.setting(KILL_SWITCH).await {
-            Ok(setting) => {
-                let stopped = setting.as_deref() == Some("engaged");
-                if known.replace(stopped).is_some_and(|known| known != stopped)
+        match store.switch().await {
+            Ok(switch) => {
+                let (stopped, seen) = (switch.stopped, (switch.stopped, switch.revision));
+                if known.replace(seen).is_some_and(|known| known != seen)
                     && let Some(hub) = hub.upgrade()
                 {
                     hub.hand_out_transient(&Arc::new(Frame::writes(stopped)));
@@ -213,5 +215,29 @@ async fn watch_writes(hub: Weak<Inner>, store: Store) {
             Err(error) => tracing::debug!(%error, "the kill switch cannot be looked at"),
         }
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Ends what is watched of sessions that were deleted, by any process: whoever begins to watch is told the same.
+async fn watch_gone(hub: Weak<Inner>, store: Store) {
+    loop {
+        tokio::time::sleep(LOOK_GONE).await;
+        let Some(watched) = hub.upgrade().map(|hub| hub.watched_sessions()) else {
+            return;
+        };
+        if watched.is_empty() {
+            continue;
+        }
+        match store.gone(watched).await {
+            Ok(gone) => {
+                if let Some(hub) = hub.upgrade() {
+                    gone.into_iter()
+                        .map(Channel::Session)
+                        .for_each(|channel| hub.end(&channel));
+                }
+            }
+            Err(Error::Closed) => return,
+            Err(error) => tracing::debug!(%error, "it cannot be looked whether sessions were deleted"),
+        }
     }
 }

@@ -40,6 +40,8 @@ pub struct Overview {
 pub struct Writes {
     /// Whether all are stopped.
     pub stopped: bool,
+    /// How often the switch was moved; whoever lets writes go sends it back.
+    pub revision: u64,
     /// Who stopped them.
     pub by: Option<String>,
     /// When.
@@ -57,6 +59,16 @@ pub struct StopWrites {
     #[serde(default)]
     #[schema(max_length = 500)]
     pub reason: Option<String>,
+}
+
+/// Letting writes go again.
+#[derive(Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeWrites {
+    /// The `revision` that was looked at. Where writes were stopped again since, it is a conflict.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_u64)]
+    pub revision: Option<u64>,
 }
 
 /// How many sessions stand somewhere.

@@ -351,6 +351,127 @@ async fn four_eyes_are_two_people() {
     place.approve("root", &new, &token).await.ok(200);
 }
 
+/// Somebody else asked the question from which it came.
+const ASKED_LATER: &str = r#"
+replies:
+  - text: "What shall I do?"
+  - calls: [{tool: infra_query, arguments: {action: search, query: web}}]
+  - calls: [{tool: infra_control, arguments: {action: service_restart, target_resource_id: "host:web", unit: nginx}}]
+  - text: "See what was done."
+"#;
+
+/// Whether somebody is shown that they may approve is whether they may.
+async fn shown_as_it_is(place: &Place, hold: &Value, who: &str, barred: Option<&str>) {
+    let path = format!("/approvals/{}", text(hold, "id"));
+    let listed = place.get(who, "/approvals").await.ok(200);
+    let listed = listed["approvals"].as_array().unwrap();
+    let listed = listed.iter().find(|one| one["id"] == hold["id"]).unwrap().clone();
+    let shown = place.get(who, &path).await.ok(200);
+    let opened = place.post(who, &format!("{path}/open"), &json!({})).await;
+    for form in [&listed, &shown] {
+        assert_eq!(form["may_approve"], barred.is_none(), "{who}: {form:#}");
+        assert_eq!(form["may_not_because"], json!(barred), "{who}");
+    }
+    match barred {
+        None => assert_eq!(opened.status, 200, "{who}: {opened:?}"),
+        Some(why) => {
+            assert_eq!(opened.problem(), (403, "ACTION_NOT_ALLOWED".to_owned()), "{who}");
+            assert_eq!(text(&opened.json(), "detail"), why, "{who}");
+            let yes = json!({"token": "0".repeat(64), "plan_hash": hold["plan_hash"]});
+            let approved = place.post(who, &format!("{path}/approve"), &yes).await;
+            assert_eq!(text(&approved.json(), "detail"), why, "{who}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_shown_a_button_that_refuses_them() {
+    let place = Place::new(Wish {
+        script: ASKED_LATER.to_owned(),
+        four_eyes: FourEyes::On,
+        ..Wish::default()
+    })
+    .await;
+    let asked = place.post("ada", "/chats", &json!({"message": "hello"})).await;
+    let session = interlock_protocol::SessionId::new(text(&asked.ok(202), "session")).unwrap();
+    place.work(&session).await;
+    let path = format!("/sessions/{session}/messages");
+    let again = json!({"message": "restart nginx"});
+    place.post("otto", &path, &again).await.ok(202);
+    place.work(&session).await;
+    let hold = place.get("root", "/approvals").await.ok(200)["approvals"][0].clone();
+    let owner = "The owner of a session may not approve it.";
+    let asker = "Whoever asked in a session may not approve what comes of it.";
+    let editor = "Whoever edited a plan may not approve it.";
+    for (who, barred) in [("ada", Some(owner)), ("otto", Some(asker)), ("root", None)] {
+        shown_as_it_is(&place, &hold, who, barred).await;
+    }
+    let arguments =
+        |unit: &str| json!({"action": "service_restart", "target_resource_id": "host:web", "unit": unit});
+    let mut last = hold;
+    for (who, unit) in [("root", "nginx.service"), ("otto", "nginx")] {
+        let path = format!("/approvals/{}/edit", text(&last, "id"));
+        let body = json!({"arguments": arguments(unit), "plan_hash": last["plan_hash"]});
+        last = place.post(who, &path, &body).await.ok(200);
+    }
+    // Also who edited it before the last one did.
+    for (who, barred) in [("ada", owner), ("otto", editor), ("root", editor)] {
+        shown_as_it_is(&place, &last, who, Some(barred)).await;
+    }
+    let path = format!("/audit?action=hold.opening_refused&subject={}", text(&last, "id"));
+    let audit = place.get("root", &path).await.ok(200);
+    let entries: Vec<(&str, &str)> = audit["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (text(entry, "actor"), text(&entry["details"], "barred_as")))
+        .collect();
+    assert_eq!(
+        entries,
+        [("root", "editor"), ("otto", "editor"), ("ada", "owner")]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_are_not_let_go_by_whoever_did_not_see_that_they_were_stopped_again() {
+    let place = Place::new(Wish::default()).await;
+    let stopped = place
+        .post("olga", "/writes/stop", &json!({"reason": "fire"}))
+        .await;
+    let seen = stopped.ok(200)["revision"].clone();
+    let overview = place.get("root", "/overview").await.ok(200);
+    assert_eq!(overview["writes"]["revision"], seen);
+    place
+        .post("ada", "/writes/stop", &json!({"reason": "flood"}))
+        .await
+        .ok(200);
+    let resume = |seen: &Value| json!({"revision": seen});
+    let answer = place.post("root", "/writes/resume", &resume(&seen)).await;
+    assert_eq!(answer.problem(), (409, "CONFLICT".to_owned()));
+    let details = answer.json()["details"].clone();
+    assert_eq!(
+        (&details["by"], &details["reason"]),
+        (&json!("ada"), &json!("flood"))
+    );
+    let overview = place.get("root", "/overview").await.ok(200);
+    assert_eq!(
+        (&overview["writes"]["stopped"], &overview["writes"]["by"]),
+        (&json!(true), &json!("ada"))
+    );
+    let wrong = place
+        .post("root", "/writes/resume", &json!({"revision": -1}))
+        .await;
+    assert_eq!(wrong.problem(), (400, "INVALID_INPUT".to_owned()));
+    let going = place
+        .post("root", "/writes/resume", &resume(&details["revision"]))
+        .await;
+    assert_eq!(going.ok(200)["stopped"], false);
+    // Whoever sends nothing means it whatever they saw.
+    place.post("olga", "/writes/stop", &json!({})).await.ok(200);
+    let bare = place.request(Some("root"), "POST", "/api/v1/writes/resume");
+    assert_eq!(place.send(bare).await.ok(200)["stopped"], false);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_writes_do_not_begin() {
     let place = Place::new(Wish::default()).await;

@@ -113,6 +113,92 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
     assert_eq!(actions, ["session.restored", "session.deleted"]);
 }
 
+/// Every list in which a session that ran leaves something: how much, and what it is called there.
+async fn traces_of(place: &Place, session: &interlock_protocol::SessionId) -> Vec<(String, usize)> {
+    let lists = [
+        ("/decisions".to_owned(), "decisions"),
+        (format!("/decisions?session={session}"), "decisions"),
+        ("/decisions?answer=held".to_owned(), "decisions"),
+        ("/resources/host:web/history".to_owned(), "calls"),
+        ("/approvals?status=decided".to_owned(), "approvals"),
+        ("/approvals?status=all".to_owned(), "approvals"),
+        (
+            format!("/approvals?status=decided&session={session}"),
+            "approvals",
+        ),
+        ("/sessions".to_owned(), "sessions"),
+    ];
+    let mut found = Vec::new();
+    for (path, name) in lists {
+        let list = place.get("vera", &path).await.ok(200);
+        found.push((path, list[name].as_array().unwrap().len()));
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_session_has_left_nothing_but_what_people_did() {
+    let place = Place::new(Wish::default()).await;
+    let (session, hold) = place.held("ada").await;
+    let token = place.open("ada", &hold).await;
+    place.approve("ada", &hold, &token).await.ok(200);
+    place.work(&session).await;
+    let before = traces_of(&place, &session).await;
+    assert!(before.iter().all(|(_, count)| *count > 0), "{before:?}");
+    let audit = place.get("root", "/audit").await.ok(200);
+    let delete = place.request(Some("olga"), "DELETE", &format!("/api/v1/sessions/{session}"));
+    assert_eq!(place.send(delete).await.status, 204);
+    let after = traces_of(&place, &session).await;
+    assert!(after.iter().all(|(_, count)| *count == 0), "{after:?}");
+    let id = text(&hold, "id");
+    let yes = json!({"token": token, "plan_hash": hold["plan_hash"]});
+    for (verb, body) in [
+        ("open", json!({})),
+        ("approve", yes),
+        ("deny", json!({"reason": "no"})),
+        ("edit", json!({"arguments": {}, "plan_hash": hold["plan_hash"]})),
+    ] {
+        let answer = place.post("ada", &format!("/approvals/{id}/{verb}"), &body).await;
+        assert_eq!(answer.problem(), (404, "NOT_FOUND".to_owned()), "{verb}");
+    }
+    let whole = place.get("root", "/audit").await.ok(200)["entries"].clone();
+    let whole = whole.as_array().unwrap();
+    assert_eq!(text(&whole[0], "action"), "session.deleted");
+    assert_eq!(json!(whole[1..]), audit["entries"], "what people did stays");
+    place
+        .post("olga", &format!("/sessions/{session}/restore"), &json!({}))
+        .await;
+    assert_eq!(traces_of(&place, &session).await, before);
+}
+
+/// A hold that nobody decided when its session was stopped.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waited_in_a_deleted_session_waits_no_more() {
+    let place = Place::new(Wish::default()).await;
+    let (session, _) = place.held("ada").await;
+    place
+        .store
+        .request_cancel(&session, None, jiff::Timestamp::now())
+        .await
+        .unwrap();
+    let open = |place: &Place| {
+        let store = place.store.clone();
+        async move { store.holds(interlock_store::Holds::Open).await.unwrap().len() }
+    };
+    if place.get("vera", &format!("/sessions/{session}")).await.ok(200)["status"] != "cancelled" {
+        place.work(&session).await;
+    }
+    let left = open(&place).await;
+    place
+        .store
+        .soft_delete(&session, jiff::Timestamp::now())
+        .await
+        .unwrap();
+    let list = place.get("ada", "/approvals?status=all").await.ok(200);
+    assert_eq!(list["approvals"], json!([]), "{left} were left open");
+    assert_eq!(place.get("ada", "/overview").await.ok(200)["open_holds"], 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_about_a_session_can_be_looked_at() {
     let place = Place::new(Wish::default()).await;

@@ -207,3 +207,20 @@ async fn a_stream_ends_with_the_rights_and_with_the_server() {
     let (end, ()) = tokio::join!(stream.next(), site.stop());
     assert_eq!(end, None);
 }
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    let site = Site::start().await;
+    let session = site.session(1).await;
+    let path = format!("/api/v1/sessions/{session}/stream");
+    let mut stream = Stream::signed_in(&site, &path, None).await;
+    assert_eq!(stream.status, 200);
+    let now = jiff::Timestamp::now();
+    site.store.request_cancel(&session, None, now).await.unwrap();
+    site.store.soft_delete(&session, now).await.unwrap();
+    while let Some(event) = stream.next().await {
+        assert!(event.kind.starts_with("session."), "{event:?}");
+    }
+    // A browser that comes back finds what everybody finds.
+    assert_eq!(Stream::signed_in(&site, &path, Some(1)).await.status, 404);
+}

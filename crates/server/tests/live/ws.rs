@@ -380,3 +380,52 @@ async fn whoever_is_silent_is_asked_and_then_let_go() {
     let seconds = begun.elapsed().as_secs();
     assert!((60..120).contains(&seconds), "{seconds}");
 }
+
+#[tokio::test]
+async fn what_is_watched_ends_when_its_session_is_deleted() {
+    let site = Site::start().await;
+    let (gone, stays) = (site.session(1).await, site.session(2).await);
+    let (first, second) = (format!("session:{gone}"), format!("session:{stays}"));
+    let mut client = site.connect().await;
+    client.subscribe(&first, None).await;
+    client.subscribe(&second, None).await;
+    // By another process, as by anybody.
+    let elsewhere = open(site.folder());
+    elsewhere
+        .request_cancel(&gone, None, jiff::Timestamp::now())
+        .await
+        .unwrap();
+    elsewhere
+        .soft_delete(&gone, jiff::Timestamp::now())
+        .await
+        .unwrap();
+    let mut last = client.next().await;
+    while last["channel"] == first.as_str() && last["type"] != "subscription.error" {
+        last = client.next().await;
+    }
+    // Word for word what somebody gets who asks for it now, or for one that never was.
+    client
+        .say(json!({ "action": "subscribe", "channel": first }))
+        .await;
+    assert_eq!(last, client.next().await);
+    assert_eq!(
+        (&last["code"], &last["channel"]),
+        (&json!("NOT_FOUND"), &json!(first))
+    );
+    client
+        .say(json!({ "action": "catchup", "channel": "sessions", "after": 0 }))
+        .await;
+    let page = client.next().await;
+    let sessions: Vec<&Value> = page["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| &event["session"])
+        .collect();
+    assert_eq!(sessions, [&json!(stays)], "{page}");
+    // The others go on, and so does this one once it is back.
+    append(&site.store, &stays, 1, "watched").await;
+    assert_eq!(client.next().await["channel"], second.as_str());
+    elsewhere.restore(&gone).await.unwrap();
+    client.subscribe(&first, None).await;
+}

@@ -7,7 +7,8 @@ use super::fault::{is_taken, text};
 use super::once;
 use crate::Error;
 use crate::derive::{DecisionRow, UsageRow};
-use crate::prepare::{EventRow, Prepared, Row, is_terminal};
+use crate::prepare::{Prepared, is_terminal};
+use crate::row::{EventRow, Row};
 
 /// Among how many events before an answer its proposal is looked for.
 const LOOK_BACK: i64 = 256;

@@ -33,11 +33,13 @@ pub(crate) fn all_events(
 ) -> Result<Vec<Placed>, Error> {
     let of_lists = |kind: &String| OF_LISTS.contains(&format!("'{kind}'"));
     let mut sql = if kinds.is_empty() || !kinds.iter().all(of_lists) {
-        format!("{EVENT} events e JOIN sessions s ON s.key = e.session WHERE e.key > ?")
+        format!(
+            "{EVENT} events e JOIN sessions s ON s.key = e.session WHERE e.key > ? AND s.deleted_at IS NULL"
+        )
     } else {
         format!(
             "{EVENT} events e INDEXED BY events_of_lists CROSS JOIN sessions s ON s.key = e.session \
-             WHERE e.kind IN ({OF_LISTS}) AND e.key > ?"
+             WHERE e.kind IN ({OF_LISTS}) AND e.key > ? AND s.deleted_at IS NULL"
         )
     };
     let mut values = vec![Sql::from(i64::try_from(after).unwrap_or(i64::MAX))];
@@ -62,7 +64,7 @@ pub(crate) fn session_events(
     let after = i64::try_from(after.get()).unwrap_or(i64::MAX);
     let sql = format!(
         "{EVENT} events e CROSS JOIN sessions s ON s.key = e.session \
-         WHERE e.session = ? AND e.number > ? ORDER BY e.number LIMIT ?"
+         WHERE e.session = ? AND e.number > ? AND s.deleted_at IS NULL ORDER BY e.number LIMIT ?"
     );
     rows(conn, &sql, params![key, after, limit], to_placed)
 }

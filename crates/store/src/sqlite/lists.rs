@@ -215,7 +215,10 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
         }
     }
     let open: i64 = conn
-        .prepare_cached("SELECT count(*) FROM holds INDEXED BY holds_pending WHERE status = 'pending'")?
+        .prepare_cached(
+            "SELECT count(*) FROM holds h INDEXED BY holds_pending CROSS JOIN sessions s ON s.key = h.session \
+             WHERE h.status = 'pending' AND s.deleted_at IS NULL",
+        )?
         .query_row([], |row| row.get(0))?;
     Ok(Counts {
         by_status,
@@ -268,7 +271,7 @@ pub(crate) fn calls_on(
         conn,
         "SELECT c.body, r.body, r.pending, r.verification, s.id FROM calls c INDEXED BY calls_resource \
          CROSS JOIN sessions s ON s.key = c.session LEFT JOIN receipts r ON r.call = c.key \
-         WHERE c.resource = ? AND NOT c.abandoned AND s.deleted_at IS NOT 0 ORDER BY c.key DESC LIMIT ?",
+         WHERE c.resource = ? AND NOT c.abandoned AND s.deleted_at IS NULL ORDER BY c.key DESC LIMIT ?",
         params![resource.to_string(), limit],
         |row| Ok((text(&row.get::<_, String>(4)?)?, to_call(row)?)),
     )
@@ -308,7 +311,7 @@ pub(crate) fn decisions(conn: &Connection, filter: &DecisionFilter) -> Result<Ve
     let sql = format!(
         "SELECT e.body, d.event, s.id, e.number, e.at, d.tool, d.answer FROM {tables} \
          CROSS JOIN sessions s ON s.key = e.session \
-         WHERE d.event < ?{conditions} AND s.deleted_at IS NOT 0 ORDER BY {place} DESC LIMIT ?"
+         WHERE d.event < ?{conditions} AND s.deleted_at IS NULL ORDER BY {place} DESC LIMIT ?"
     );
     rows(conn, &sql, params_from_iter(values), to_decision)
 }

@@ -14,6 +14,7 @@ mod people;
 mod queue;
 mod read;
 mod retain;
+mod switch;
 mod trace;
 mod usage;
 mod writer;
@@ -51,6 +52,7 @@ pub(crate) mod write {
     pub(crate) use super::retain::{
         purge_some, purgeable, restore, set_setting, soft_delete, soft_delete_some,
     };
+    pub(crate) use super::switch::move_switch;
 }
 
 /// The functions that run on a connection that only reads.
@@ -61,13 +63,16 @@ pub(crate) mod look {
         calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,
     };
     pub(crate) use super::notes::recall;
-    pub(crate) use super::outline::{decided_holds, evidence_about, last_heartbeat, outline, said_before};
+    pub(crate) use super::outline::{
+        decided_holds, evidence_about, gone, last_heartbeat, outline, said_before,
+    };
     pub(crate) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(crate) use super::read::{
         calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
         find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot,
         timeline, tokens, writers,
     };
+    pub(crate) use super::switch::switch;
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::fault::{is_taken, text};
 use crate::Error;
-use crate::prepare::Row;
+use crate::row::Row;
 
 /// One beginning for each permit and for each hold, by the table's indexes.
 pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {

@@ -68,17 +68,31 @@ pub(crate) fn decided_holds(
     match session {
         None => rows(
             conn,
-            "SELECT body FROM holds WHERE status <> 'pending' ORDER BY key DESC LIMIT ?",
+            "SELECT h.body FROM holds h CROSS JOIN sessions s ON s.key = h.session \
+             WHERE h.status <> 'pending' AND s.deleted_at IS NULL ORDER BY h.key DESC LIMIT ?",
             [limit],
             body,
         ),
         Some(session) => rows(
             conn,
-            "SELECT body FROM holds WHERE session = ?1 AND status <> 'pending' ORDER BY key DESC LIMIT ?2",
+            "SELECT h.body FROM holds h CROSS JOIN sessions s ON s.key = h.session \
+             WHERE h.session = ?1 AND h.status <> 'pending' AND s.deleted_at IS NULL ORDER BY h.key DESC LIMIT ?2",
             params![key_of(conn, session)?, limit],
             body,
         ),
     }
+}
+
+/// Those of these sessions that people do not see: deleted, or not there.
+pub(crate) fn gone(conn: &Connection, sessions: &[SessionId]) -> Result<Vec<SessionId>, Error> {
+    let mut there = conn.prepare_cached("SELECT 1 FROM sessions WHERE id = ? AND deleted_at IS NULL")?;
+    let mut gone = Vec::new();
+    for session in sessions {
+        if !there.exists([session.as_str()])? {
+            gone.push(session.clone());
+        }
+    }
+    Ok(gone)
 }
 
 pub(crate) fn said_before(

@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::apply::{insert_event, key_of, set_status};
 use super::fault::text;
 use super::read;
-use crate::prepare::{event_row, integer, is_terminal, json, nanoseconds};
+use crate::prepare::{integer, is_terminal, json, nanoseconds};
 use crate::queue::{Cancelled, Concurrency, QueueLimits, Submitted};
+use crate::row::event_row;
 use crate::{Claim, Error, NewSession, Session};
 
 /// Workers that were not heard of for this long, and have no session, are forgotten.

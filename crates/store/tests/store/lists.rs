@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use interlock_protocol::{
-    CallId, Decision, ErrorCode, EventBody, Proposal, RefusalRecord, SessionId, SessionKind, Status,
-    ToolCall, ToolKind, ToolName, Verification,
+    CallId, Decision, ErrorCode, EventBody, Proposal, RefusalRecord, Sequence, SessionId, SessionKind,
+    Status, ToolCall, ToolKind, ToolName, Verification,
 };
 use interlock_store::{
     DecisionFilter, ListedSession, NewSession, Record, SessionPage, SessionQuery, SortBy, Store, Submitted,
@@ -57,7 +57,7 @@ fn call_id(number: u64) -> CallId {
     format!("call_{number}").parse().unwrap()
 }
 
-fn proposed(number: u64, tool: &str) -> Record {
+pub(crate) fn proposed(number: u64, tool: &str) -> Record {
     event_of(EventBody::ProposalReceived {
         proposal: Proposal::ToolCall(ToolCall {
             id: call_id(number),
@@ -67,14 +67,14 @@ fn proposed(number: u64, tool: &str) -> Record {
     })
 }
 
-fn decided(number: u64, decision: Decision) -> Record {
+pub(crate) fn decided(number: u64, decision: Decision) -> Record {
     event_of(EventBody::DecisionMade {
         call: Some(call_id(number)),
         decision,
     })
 }
 
-fn refused(number: u64, code: ErrorCode) -> Record {
+pub(crate) fn refused(number: u64, code: ErrorCode) -> Record {
     decided(
         number,
         Decision::Refused(RefusalRecord {
@@ -88,7 +88,7 @@ fn refused(number: u64, code: ErrorCode) -> Record {
     )
 }
 
-fn allowed(number: u64) -> Record {
+pub(crate) fn allowed(number: u64) -> Record {
     let plan = plan(1, ToolKind::Read, None);
     decided(
         number,
@@ -98,6 +98,14 @@ fn allowed(number: u64) -> Record {
             plan_hash: plan.hash(),
         },
     )
+}
+
+/// A final answer that may go out.
+pub(crate) fn answered() -> Record {
+    event_of(EventBody::DecisionMade {
+        call: None,
+        decision: Decision::AnswerAllowed,
+    })
 }
 
 /// Five sessions that differ in everything that a filter asks for.
@@ -372,6 +380,69 @@ async fn what_is_deleted_is_in_no_list_and_comes_back() {
     assert_eq!(page(&store, all()).await.total, 5);
     assert_eq!(page(&store, found).await.total, 1);
     assert!(completed(&store.counts().await.unwrap()));
+}
+
+/// What a session left in the lists over all of them: decisions, calls, holds, events.
+async fn left(store: &Store) -> [usize; 6] {
+    let all = DecisionFilter {
+        limit: 100,
+        ..DecisionFilter::default()
+    };
+    let own = DecisionFilter {
+        session: Some(session_id(1)),
+        ..all.clone()
+    };
+    [
+        store.decisions(&all).await.unwrap().len(),
+        store.decisions(&own).await.unwrap().len(),
+        store.calls_on(&resource(5), 100).await.unwrap().len(),
+        store.decided_holds(None, 100).await.unwrap().len(),
+        store
+            .decided_holds(Some(&session_id(1)), 100)
+            .await
+            .unwrap()
+            .len(),
+        usize::try_from(store.counts().await.unwrap().open_holds).unwrap(),
+    ]
+}
+
+#[tokio::test]
+async fn what_a_deleted_session_did_is_in_no_list_and_comes_back() {
+    let store = memory();
+    let claim = claimed(&store, 1).await;
+    let read = call(1, 1, ToolKind::Read, 5);
+    let records = vec![
+        proposed(1, "infra_read"),
+        allowed(1),
+        Record::Started(read.clone()),
+        finished(&read),
+        Record::Hold(hold(1, 1)),
+        Record::Hold(approved(hold(1, 2), "ada")),
+        status(Status::Completed),
+    ];
+    store.append(batch(&claim, records)).await.unwrap();
+    claimed(&store, 2).await;
+    let before = left(&store).await;
+    assert_eq!(before, [1, 1, 1, 1, 1, 1]);
+    let kinds: &[&str] = &["session.created"];
+    let sessions = |events: Vec<interlock_store::Placed>| -> BTreeSet<SessionId> {
+        events.into_iter().map(|event| event.session).collect()
+    };
+    let both = BTreeSet::from([session_id(1), session_id(2)]);
+    let asked = vec![session_id(1), session_id(2), session_id(3)];
+    assert_eq!(store.gone(asked.clone()).await, Ok(vec![session_id(3)]));
+    store.soft_delete(&session_id(1), at(100)).await.unwrap();
+    assert_eq!(left(&store).await, [0; 6]);
+    assert_eq!(store.gone(asked).await, Ok(vec![session_id(1), session_id(3)]));
+    for kinds in [&[], kinds] {
+        let events = store.all_events(0, kinds, 100).await.unwrap();
+        assert_eq!(sessions(events), BTreeSet::from([session_id(2)]));
+    }
+    let own = store.session_events(&session_id(1), Sequence::START, 100).await;
+    assert_eq!(own, Ok(vec![]));
+    store.restore(&session_id(1)).await.unwrap();
+    assert_eq!(left(&store).await, before);
+    assert_eq!(sessions(store.all_events(0, kinds, 100).await.unwrap()), both);
 }
 
 #[tokio::test]

@@ -14,3 +14,4 @@ mod queue;
 mod record;
 mod retention;
 mod support;
+mod upgrade;

@@ -399,3 +399,25 @@ async fn with_a_user_goes_everything_that_is_theirs() {
     assert_eq!(store.views(&id("ada")).await.unwrap().len(), 1);
     store.integrity().await.unwrap();
 }
+
+#[tokio::test]
+async fn no_user_has_the_name_of_somebody_at_a_shell() {
+    let store = memory();
+    for name in ["local:zoe", "LOCAL:zoe", "local:"] {
+        let refused = store.create_user(user(name, Role::Admin)).await;
+        assert_eq!(
+            refused,
+            Err(Error::Exists {
+                what: "user of this machine",
+                name: name.to_owned()
+            })
+        );
+    }
+    for name in ["local", "localzoe", "zoe", "zoë"] {
+        assert_eq!(
+            store.create_user(user(name, Role::Viewer)).await,
+            Ok(()),
+            "{name}"
+        );
+    }
+}

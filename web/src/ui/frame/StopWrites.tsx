@@ -41,8 +41,10 @@ function StopDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-function ResumeDialog({ onClose }: { onClose: () => void }) {
-  const resume = useSend<undefined, Writes>('POST', '/writes/resume', { invalidates: CHANGES, onSuccess: onClose });
+function ResumeDialog({ revision, onClose }: { revision: number; onClose: () => void }) {
+  // What was shown when it was opened: if somebody stops writes again meanwhile, that is not what is resumed.
+  const [seen] = useState(revision);
+  const resume = useSend<Schemas['ResumeWrites'], Writes>('POST', '/writes/resume', { invalidates: CHANGES, onSuccess: onClose });
   return (
     <Modal opened onClose={onClose} title="Let writes go again?" centered>
       <Stack gap="md">
@@ -52,7 +54,7 @@ function ResumeDialog({ onClose }: { onClose: () => void }) {
         {resume.isError && <Failed error={resume.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>Back</Button>
-          <Button className="write" loading={resume.isPending} leftSection={<Icon name="play" />} onClick={() => { resume.mutate(undefined); }}>Resume writes</Button>
+          <Button className="write" loading={resume.isPending} leftSection={<Icon name="play" />} onClick={() => { resume.mutate({ revision: seen }); }}>Resume writes</Button>
         </Group>
       </Stack>
     </Modal>
@@ -73,7 +75,7 @@ export function StopWrites() {
         <Button size="compact-sm" className="danger" leftSection={<Icon name="stop" size={14} />} disabled={!admin} onClick={() => { setOpen(true); }} title={admin ? 'Resume writes' : 'An admin can resume'}>
           <span className="wide">Writes stopped</span><span className="thin">Stopped</span>
         </Button>
-        {open && <ResumeDialog onClose={close} />}
+        {open && <ResumeDialog revision={data.writes.revision} onClose={close} />}
       </>
     );
   }
@@ -94,7 +96,7 @@ export function StoppedBanner() {
   const admin = useMay('admin');
   const [open, setOpen] = useState(false);
   if (!data?.writes.stopped) return null;
-  const { by, at, reason } = data.writes;
+  const { by, at, reason, revision } = data.writes;
   return (
     <div className="banner" data-tone="refused" role="alert">
       <Icon name="stop" />
@@ -106,7 +108,7 @@ export function StoppedBanner() {
         {!admin && ' An admin can resume them.'}
       </span>
       {admin && <Button size="compact-sm" variant="default" onClick={() => { setOpen(true); }}>Resume…</Button>}
-      {open && <ResumeDialog onClose={() => { setOpen(false); }} />}
+      {open && <ResumeDialog revision={revision} onClose={() => { setOpen(false); }} />}
     </div>
   );
 }

@@ -1,0 +1,158 @@
+//! Four eyes: what is said before somebody tries, what happens when they try, and what is left of it are one thing.
+
+use interlock_engine::{Called, Error, Submission};
+use interlock_gate::{ApprovalToken, FourEyes, Hold};
+use interlock_protocol::{ControlLevel, SessionId};
+use interlock_store::{AuditEntry, AuditFilter};
+use serde_json::{Value, json};
+
+use crate::fixture::{Lab, Wish, asker, calls, find, says, user, write};
+use crate::gates::Counts;
+
+fn lab() -> Lab {
+    let mut wish = Wish::replies([
+        says("What shall I do?"),
+        calls([find()]),
+        calls([write("touch /srv/flag")]),
+        says("Done."),
+    ])
+    .level(ControlLevel::Controlled);
+    wish.four_eyes = FourEyes::On;
+    Lab::new(wish)
+}
+
+async fn chat(lab: &Lab) -> SessionId {
+    let mut question = Submission::question("hello");
+    question.owner = Some(user("owner"));
+    let session = lab.engine.submit(question).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    session
+}
+
+async fn edited(lab: &Lab, hold: &Hold, by: &str, command: &str) -> Hold {
+    let mut arguments = hold.plan.arguments.clone();
+    arguments.insert("command".to_owned(), json!(command));
+    lab.engine.edit(&hold.id, &user(by), arguments).await.unwrap()
+}
+
+/// What was refused to people, oldest first.
+async fn refused(lab: &Lab) -> Vec<AuditEntry> {
+    let of_holds = AuditFilter {
+        action: Some("hold.".to_owned()),
+        limit: 1000,
+        ..AuditFilter::default()
+    };
+    let mut entries = lab.store.audit_entries(&of_holds).await.unwrap();
+    entries.retain(|entry| entry.deed.action.ends_with("_refused"));
+    entries.reverse();
+    entries
+}
+
+#[tokio::test]
+async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
+    let counts = Counts::default();
+    let guard = metrics::set_default_local_recorder(&counts);
+    let lab = lab();
+    let session = chat(&lab).await;
+    lab.again(&session, "put the flag there").await;
+    let first = lab.store.hold(&lab.hold().await).await.unwrap();
+    let second = edited(&lab, &first, "first-editor", "touch /srv/two").await;
+    let hold = edited(&lab, &second, "last-editor", "touch /srv/three").await;
+    let token = [7; 32];
+    let people = [
+        (user("owner"), "owner"),
+        (asker(), "asker"),
+        (user("first-editor"), "editor"),
+        (user("last-editor"), "editor"),
+    ];
+    let mut expected = Vec::new();
+    for (who, barred_as) in &people {
+        let barred = lab.engine.barred(&hold, who).await.unwrap().unwrap();
+        assert_eq!(barred.as_str(), *barred_as, "{who}");
+        let opened = lab.engine.open_hold(&hold.id, who).await.map(|_| ());
+        let token = ApprovalToken::from_bytes(token);
+        let approved = lab.engine.approve_with(&hold.id, who, &token).await.map(|_| ());
+        for (answer, action) in [
+            (opened, "hold.opening_refused"),
+            (approved, "hold.approval_refused"),
+        ] {
+            let Err(Error::Refused(why)) = answer else {
+                panic!("{who}: {answer:?}")
+            };
+            assert_eq!(why.message, barred.message(), "{who}");
+            expected.push((who.clone(), action.to_owned(), *barred_as, barred.message()));
+        }
+    }
+    let found = refused(&lab).await;
+    let told = |entry: &AuditEntry, name: &str| entry.deed.details[name].as_str().unwrap().to_owned();
+    let short: Vec<_> = found
+        .iter()
+        .map(|entry| {
+            let who = entry.deed.actor.clone().unwrap();
+            let action = entry.deed.action.clone();
+            (who, action, told(entry, "barred_as"), told(entry, "reason"))
+        })
+        .collect();
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(who, action, barred_as, reason)| (who, action, barred_as.to_owned(), reason.to_owned()))
+        .collect();
+    assert_eq!(short, expected);
+    let secret: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    for entry in &found {
+        assert_eq!(entry.deed.subject.as_deref(), Some(hold.id.as_str()));
+        assert_eq!(entry.deed.details["session"], session.as_str());
+        assert!(!entry.deed.details.to_string().contains(&secret));
+    }
+    for (barred_as, times) in [("owner", 2), ("asker", 2), ("editor", 4)] {
+        let counter = format!("interlock_four_eyes_refused_total{{barred_as={barred_as}}}");
+        assert_eq!(counts.of(&counter), times, "{barred_as}");
+    }
+    assert!(lab.store.tokens(&hold.id).await.unwrap().is_empty());
+
+    let otto = user("otto");
+    assert_eq!(lab.engine.barred(&hold, &otto).await.unwrap(), None);
+    lab.engine.approve(&hold.id, &otto).await.unwrap();
+    // What is decided is refused as that, to everybody, and nobody is held responsible for looking.
+    let late = lab.engine.open_hold(&hold.id, &user("owner")).await.unwrap_err();
+    assert!(
+        matches!(&late, Error::Refused(why) if why.details["hold_status"] == "approved"),
+        "{late:?}"
+    );
+    assert_eq!(refused(&lab).await.len(), expected.len());
+    drop(guard);
+}
+
+/// Without four eyes nobody is barred, and nothing is written down about it.
+#[tokio::test]
+async fn without_four_eyes_nobody_is_barred() {
+    let lab = Lab::new(Wish::script(crate::fixture::RESTART).level(ControlLevel::Controlled));
+    lab.ask("put the flag there").await;
+    let first = lab.store.hold(&lab.hold().await).await.unwrap();
+    let hold = edited(&lab, &first, "editor", "touch /srv/two").await;
+    assert_eq!(lab.engine.barred(&hold, &user("editor")).await.unwrap(), None);
+    lab.engine.approve(&hold.id, &user("editor")).await.unwrap();
+    assert!(refused(&lab).await.is_empty());
+}
+
+/// Whoever calls a tool by hand in somebody's session proposes what waits then.
+#[tokio::test]
+async fn whoever_called_a_tool_by_hand_does_not_approve_it() {
+    let lab = lab();
+    let session = chat(&lab).await;
+    let bob = user("bob");
+    for (tool, arguments) in [find(), write("touch /srv/flag")] {
+        let Value::Object(arguments) = arguments else {
+            panic!("no arguments")
+        };
+        let called = lab.engine.call(&session, &bob, tool, arguments).await.unwrap();
+        assert_eq!(
+            matches!(called, Called::Held { .. }),
+            tool == "infra_control",
+            "{called:?}"
+        );
+    }
+    let hold = lab.hold().await;
+    lab.engine.open_hold(&hold, &bob).await.unwrap_err();
+    lab.engine.approve(&hold, &user("otto")).await.unwrap();
+}
