@@ -24,6 +24,7 @@ pub mod receipt;
 pub mod resource;
 pub mod response;
 pub mod tool;
+pub mod user_name;
 pub mod word;
 
 pub use error_code::ErrorCode;
@@ -41,3 +42,4 @@ pub use receipt::{Outcome, Receipt};
 pub use resource::{ResourceId, ResourceKind, Scope};
 pub use response::{Details, ErrorClass, Retry, ToolError, ToolResponse};
 pub use tool::{KindRule, RiskLevel, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind};
+pub use user_name::UserName;
