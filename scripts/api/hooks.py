@@ -27,13 +27,13 @@ def put(body, **values):
 
 def waiting():
     """A hold that waits, if there is one."""
-    answer = requests.get(f"{URL}/api/v1/approvals?status=pending", headers=ADMIN, timeout=20).json()
-    return next((hold["id"] for hold in answer["approvals"]), None)
+    answer = requests.get(f"{URL}/api/v1/approvals?status=open", headers=ADMIN, timeout=20).json()
+    return next((hold["id"] for hold in answer.get("approvals", [])), None)
 
 
-def opened(hold, headers):
-    """What the approver who opens a hold is shown."""
-    return requests.post(f"{URL}/api/v1/approvals/{hold}/open", headers=headers, timeout=20)
+def opened(hold):
+    """What an approver who opens a hold is shown; nothing, if somebody was faster."""
+    return requests.post(f"{URL}/api/v1/approvals/{hold}/open", headers=ADMIN, timeout=20).json()
 
 
 def mend(case):
@@ -49,9 +49,8 @@ def mend(case):
         put(body, password="a sentence that nobody guesses", new="a sentence that nobody guesses")
     elif "/approvals/{id}" in path and (hold := waiting()):
         case.path_parameters["id"] = hold
-        if path.endswith(("/approve", "/edit")):
-            shown = opened(hold, ADMIN).json()
-            put(body, plan_hash=shown["approval"]["plan_hash"], arguments=shown["approval"].get("arguments"))
+        if path.endswith(("/approve", "/edit")) and "approval" in (shown := opened(hold)):
+            put(body, plan_hash=shown["approval"]["plan_hash"], token=shown["token"])
 
 
 @schemathesis.hook

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,8 @@ def main():
     parser.add_argument("--examples", required=True)
     parser.add_argument("--roles", required=True)
     arguments, rest = parser.parse_known_args()
+    # Whoever ends this ends the cluster and the server too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     failed = []
     children = []
     with tempfile.TemporaryDirectory() as name:
