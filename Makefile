@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-web test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz web
+.PHONY: help demo build test test-rust test-web test-api test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -55,6 +55,11 @@ test-web: web ## run the tests of the dashboard
 	$(call say,the dashboard in a browser)
 	cargo build --locked --package interlock
 	@scripts/test-page
+
+# Somebody else's program looks whether the API does what its description says; fetched once into the user's cache.
+test-api: web ## let schemathesis loose on the API, as everybody there can be (optional; needs python3)
+	cargo build --locked --package interlock
+	@scripts/test-api
 
 # A real small model on loopback, if there is one here: nobody scripted what it says.
 REALMODEL ?= ../shared/realmodel/start

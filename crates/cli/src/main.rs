@@ -10,6 +10,7 @@
 //!
 //! Exit codes: 0 done, 1 the thing asked for did not succeed, 2 wrong usage, configuration or input.
 
+mod address;
 mod alert;
 mod approvals;
 mod assemble;

@@ -8,6 +8,7 @@ use interlock_store::Store;
 use serde::Serialize;
 
 use crate::Ending;
+use crate::address;
 use crate::assemble::{Assembled, assemble};
 use crate::drive::Interrupt;
 use crate::failure::Failure;
@@ -65,6 +66,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         if let Some(workers) = workers {
             workers.drain().await;
         }
+        if let Err(error) = address::forget(assembled.store()).await {
+            tracing::warn!(%error, "where the server was is still written down");
+        }
         assembled.store().close().await;
     };
     tokio::select! {
@@ -85,7 +89,9 @@ pub(crate) async fn start(assembled: &Assembled, metrics: Recorded, demo: bool) 
     })
     .await
     .map_err(Failure::wrong)?;
-    interlock_server::serve(app).await.map_err(Failure::wrong)
+    let serving = interlock_server::serve(app).await.map_err(Failure::wrong)?;
+    address::keep(assembled.store(), &serving).await?;
+    Ok(serving)
 }
 
 /// A link for whoever starts the server first; nothing if somebody has been here already.

@@ -1,14 +1,15 @@
 //! `interlock user`: who may sign in. Works on the store, for whoever may write to its file.
 
 use clap::{Args, Subcommand};
-use interlock_protocol::{Role, UserId};
+use interlock_protocol::{Role, UserId, UserName};
 use interlock_server::sign_in_link;
-use interlock_store::{Deed, Store, User, UserChange};
+use interlock_store::{Deed, NewUser, Store, User, UserChange};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::Ending;
+use crate::address;
 use crate::assemble::open_store;
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -46,8 +47,8 @@ enum What {
     #[command(after_help = "Example:\n  interlock user add zoe --role approver --json")]
     Add {
         /// Their name: letters, digits and `.`, `_`, `-`, `@`
-        #[arg(value_name = "NAME", value_parser = name)]
-        user: UserId,
+        #[arg(value_name = "NAME")]
+        user: UserName,
         /// What they may do: viewer, operator, approver or admin
         #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Role,
@@ -92,15 +93,6 @@ enum What {
     },
 }
 
-/// A name that nobody mistakes for another.
-fn name(text: &str) -> Result<UserId, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
-    if !text.chars().all(plain) {
-        return Err("a name has letters, digits and `.`, `_`, `-`, `@`".to_owned());
-    }
-    UserId::new(text).map_err(|error| error.to_string())
-}
-
 fn role(word: &str) -> Result<Role, String> {
     word.parse().map_err(|_| {
         let known: Vec<&str> = Role::ALL.iter().map(|role| role.as_str()).collect();
@@ -142,19 +134,17 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     match &arguments.what {
         None => list(globals, &store).await?,
         Some(What::Add { user, role }) => {
-            let new = User {
-                id: user.clone(),
+            let new = NewUser {
+                name: user.clone(),
                 role: *role,
                 password: None,
                 identity: None,
-                enabled: true,
-                revision: 0,
                 created_at: Timestamp::now(),
-                seen_at: None,
             };
             store.create_user(new).await?;
-            note(&store, "user.created", user, json!({ "role": role.as_str() })).await?;
-            give_link(globals, &store, user).await?;
+            let details = json!({ "role": role.as_str() });
+            note(&store, "user.created", user.id(), details).await?;
+            give_link(globals, &store, user.id()).await?;
         }
         Some(What::Link { user }) => {
             known(&store, user).await?;
@@ -248,14 +238,11 @@ async fn known(store: &Store, user: &UserId) -> Result<User, Failure> {
 
 async fn give_link(globals: &Globals, store: &Store, user: &UserId) -> Result<(), Failure> {
     let (user, secret) = sign_in_link(store, Some(user)).await?;
-    let server = match &globals.store {
-        Some(_) => interlock_config::Server::default(),
-        None => settings::load(globals)?.config.server,
+    let running = address::find(store).await?;
+    let url = match &running {
+        Some(url) => url.clone(),
+        None => configured(globals)?,
     };
-    let url = server
-        .public_url
-        .clone()
-        .unwrap_or_else(|| format!("http://{}", server.listen));
     let linked = Linked {
         link: link(&url, &secret),
         user,
@@ -265,7 +252,26 @@ async fn give_link(globals: &Globals, store: &Store, user: &UserId) -> Result<()
             "{} signs in with this, once, within 15 minutes:\n\n  {}\n\n",
             linked.user, linked.link
         )
-    })
+    })?;
+    if running.is_none() {
+        globals.say(&format!(
+            "no server of this store answers at present; the link works while `interlock serve` listens on {url}"
+        ));
+    }
+    Ok(())
+}
+
+/// Where a server would listen.
+fn configured(globals: &Globals) -> Result<String, Failure> {
+    let server = match &globals.store {
+        Some(_) => interlock_config::Server::default(),
+        None => settings::load(globals)?.config.server,
+    };
+    let scheme = if server.tls.is_some() { "https" } else { "http" };
+    let listen = server.listen;
+    Ok(server
+        .public_url
+        .unwrap_or_else(|| format!("{scheme}://{listen}")))
 }
 
 async fn note(store: &Store, action: &str, user: &UserId, details: serde_json::Value) -> Result<(), Failure> {

@@ -115,6 +115,9 @@ pub struct ServerLimits {
     /// How many requests each address may make in a minute without being signed in.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub anonymous_per_minute: u32,
+    /// How many WebSockets and streams of events each login and each token may have open at the same time.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub streams: u32,
     /// How often a user may get the password wrong before each further try has to wait, twice as long each time.
     #[schemars(range(min = 1, max = 1000))]
     pub sign_in_attempts: u32,
@@ -129,6 +132,7 @@ impl Default for ServerLimits {
             request_timeout: Span::from_secs(30),
             requests_per_minute: 6000,
             anonymous_per_minute: 600,
+            streams: 100,
             sign_in_attempts: 5,
         }
     }

@@ -25,6 +25,7 @@ pub mod receipt;
 pub mod resource;
 pub mod response;
 pub mod tool;
+pub mod user_name;
 pub mod word;
 
 pub use capture::{Capture, Captured};
@@ -43,3 +44,4 @@ pub use receipt::{Outcome, Receipt};
 pub use resource::{ResourceId, ResourceKind, Scope};
 pub use response::{Details, ErrorClass, Retry, ToolError, ToolResponse};
 pub use tool::{KindRule, RiskLevel, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind};
+pub use user_name::UserName;

@@ -144,6 +144,7 @@ async fn run(scenario: Scenario, fresh: bool) -> bool {
     let roomy = |config: &mut Config| {
         config.server.limits.connections = 10_000;
         config.server.limits.requests_per_minute = 1_000_000;
+        config.server.limits.streams = 10_000;
         config.server.limits.anonymous_per_minute = 1_000_000;
     };
     let mut site = Site::start_with(install_metrics(), roomy).await;

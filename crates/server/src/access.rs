@@ -121,8 +121,8 @@ impl Caller {
         Ok(())
     }
 
-    /// Whether they may make people, or make them more: with a token only if it may everything. Whoever it makes could do
-    /// what the token itself may not.
+    /// Whether they may make people, make them more, or let them in again: with a token only if it may everything. Whoever
+    /// comes in so could do what the token itself may not.
     pub(crate) fn may_make_people(&self) -> Result<(), Problem> {
         let Via::Token { scopes, .. } = &self.via else {
             return Ok(());
@@ -133,7 +133,7 @@ impl Caller {
         }
         Err(Problem::new(
             Code::Forbidden,
-            "a token makes users and sign-in links and raises roles only with all of the scopes \
+            "a token makes users and sign-in links, raises roles and enables users only with all of the scopes \
              `read`, `operate`, `approve` and `admin`",
         )
         .hint("do it on the page, or use a token with all four scopes"))

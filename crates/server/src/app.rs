@@ -6,6 +6,7 @@ use std::sync::Arc;
 use interlock_config::Config;
 use interlock_engine::Engine;
 use interlock_infra::Infra;
+use interlock_protocol::ContentHash;
 use interlock_store::Store;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Auth;
 use crate::live::Hub;
 use crate::metrics::Recorded;
+use crate::seats::Seats;
 
 /// What a server is made of.
 pub struct Parts {
@@ -40,6 +42,7 @@ struct Inner {
     parts: Parts,
     auth: Auth,
     hub: Hub,
+    streams: Seats<ContentHash>,
     started_at: Timestamp,
     closing: CancellationToken,
 }
@@ -49,6 +52,8 @@ impl App {
     pub async fn new(parts: Parts) -> Result<Self, crate::Error> {
         let hub = Hub::start(&parts.engine).await?;
         let auth = Auth::new(&parts.config, parts.engine.setup().store.clone())?;
+        let most = usize::try_from(parts.config.server.limits.streams).unwrap_or(usize::MAX);
+        let streams = Seats::new(most);
         let closing = CancellationToken::new();
         tokio::spawn(
             closing
@@ -60,6 +65,7 @@ impl App {
                 parts,
                 auth,
                 hub,
+                streams,
                 started_at: Timestamp::now(),
                 closing,
             }),
@@ -99,6 +105,11 @@ impl App {
     /// What happens now.
     pub(crate) fn hub(&self) -> &Hub {
         &self.inner.hub
+    }
+
+    /// How many streams each login and each token has, by the hash of its secret.
+    pub(crate) fn streams(&self) -> &Seats<ContentHash> {
+        &self.inner.streams
     }
 
     /// Since when it runs.

@@ -24,6 +24,7 @@ mod metrics;
 mod page;
 mod problem;
 mod routes;
+mod seats;
 mod serve;
 pub mod wire;
 

@@ -16,10 +16,10 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use utoipa_axum::routes;
 
 use crate::access::{Access, Caller, unauthenticated};
+use crate::api::answers::{Anybody, Signed};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::ProblemForm;
 
 /// How often histograms are tidied.
 const TIDY: Duration = Duration::from_secs(10);
@@ -105,6 +105,10 @@ const COUNTERS: &[(&str, &str)] = &[
     (
         "interlock_strict_resolution_block_total",
         "Calls on what was not discovered",
+    ),
+    (
+        "interlock_streams_refused_total",
+        "WebSockets and streams of events that one login or token had too many of, by kind",
     ),
     ("interlock_tool_call_total", "Tools that ran, by outcome"),
     (
@@ -234,10 +238,7 @@ pub(crate) fn routes() -> Routes {
     get, path = "/metrics", operation_id = "getMetrics", tag = "health",
     responses(
         (status = 200, description = "The text format of Prometheus", body = String, content_type = "text/plain"),
-        (status = 401, description = "Nobody is signed in", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 403, description = "They may not", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 421, description = "Meant for another host", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 429, description = "Too much at once", body = ProblemForm, content_type = "application/problem+json"),
+        Anybody, Signed,
     ),
 )]
 async fn scrape(State(app): State<App>, caller: Result<Caller, Problem>) -> Result<Response, Problem> {
@@ -343,11 +344,12 @@ mod tests {
         let sources = [
             include_str!("../../engine/src/count.rs"),
             include_str!("../../gate/src/metric.rs"),
+            include_str!("live/entry.rs"),
             include_str!("live/hub.rs"),
             include_str!("live/mod.rs"),
             include_str!("live/sse.rs"),
             include_str!("live/tail.rs"),
-            include_str!("live/ws.rs"),
+            include_str!("live/ws/connection.rs"),
             include_str!("metrics.rs"),
         ];
         let used: BTreeSet<String> = sources.iter().flat_map(|source| names(source)).collect();

@@ -37,11 +37,11 @@ pub(crate) async fn serve(Extension(peer): Extension<Peer>, request: Request) ->
         return nothing(path).into_response();
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Problem::new(
+        let problem = Problem::new(
             Code::MethodNotAllowed,
             format!("a page does not take {}", request.method()),
-        )
-        .into_response();
+        );
+        return ([(header::ALLOW, "GET, HEAD")], problem).into_response();
     }
     if let Some(code) = path.strip_prefix("/docs/errors/") {
         return error_page(code);
@@ -55,10 +55,26 @@ pub(crate) async fn serve(Extension(peer): Extension<Peer>, request: Request) ->
     {
         return response;
     }
+    if name.is_empty() && !wants_page(request.headers()) {
+        return about(&peer);
+    }
     if name.starts_with("assets/") || !wants_page(request.headers()) {
         return nothing(path).into_response();
     }
     index(&peer)
+}
+
+/// For whoever comes without a browser and wants to know what this is.
+fn about(peer: &Peer) -> Response {
+    let (version, origin) = (env!("CARGO_PKG_VERSION"), &peer.origin);
+    format!(
+        "Interlock {version}: the model proposes; code decides.\n\n\
+         The dashboard is at {origin}/, for a browser.\n\
+         The API is under {origin}/api/v1, described at {origin}/api/v1/openapi.json.\n\
+         Programs send `Authorization: Bearer ilk_…`; tokens are made under Settings.\n\
+         Whether the server is up: {origin}/health\n"
+    )
+    .into_response()
 }
 
 /// Addresses for programs: a page in their place would only confuse.

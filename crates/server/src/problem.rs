@@ -15,6 +15,8 @@ pub enum Code {
     Unauthenticated,
     /// The name or the password is wrong, or the link was used.
     SignInFailed,
+    /// The sign-in with a provider that somebody comes back from is not known any more.
+    SignInOver,
     /// They may not.
     Forbidden,
     /// The change did not come from our own page.
@@ -35,6 +37,8 @@ pub enum Code {
     ActionNotAllowed,
     /// Too much at once.
     RateLimited,
+    /// Too many streams are open.
+    TooManyStreams,
     /// The queue is full.
     QueueFull,
     /// It took too long.
@@ -51,6 +55,7 @@ impl Code {
         Self::InvalidInput,
         Self::Unauthenticated,
         Self::SignInFailed,
+        Self::SignInOver,
         Self::Forbidden,
         Self::CsrfFailed,
         Self::WrongOrigin,
@@ -61,6 +66,7 @@ impl Code {
         Self::UnsupportedMediaType,
         Self::ActionNotAllowed,
         Self::RateLimited,
+        Self::TooManyStreams,
         Self::QueueFull,
         Self::Timeout,
         Self::Unavailable,
@@ -73,6 +79,7 @@ impl Code {
             Self::InvalidInput => "INVALID_INPUT",
             Self::Unauthenticated => "UNAUTHENTICATED",
             Self::SignInFailed => "SIGN_IN_FAILED",
+            Self::SignInOver => "SIGN_IN_OVER",
             Self::Forbidden => "FORBIDDEN",
             Self::CsrfFailed => "CSRF_FAILED",
             Self::WrongOrigin => "WRONG_ORIGIN",
@@ -83,6 +90,7 @@ impl Code {
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Self::ActionNotAllowed => "ACTION_NOT_ALLOWED",
             Self::RateLimited => "RATE_LIMITED",
+            Self::TooManyStreams => "TOO_MANY_STREAMS",
             Self::QueueFull => "QUEUE_FULL",
             Self::Timeout => "TIMEOUT",
             Self::Unavailable => "UNAVAILABLE",
@@ -94,7 +102,7 @@ impl Code {
     pub const fn status(self) -> StatusCode {
         match self {
             Self::InvalidInput => StatusCode::BAD_REQUEST,
-            Self::Unauthenticated | Self::SignInFailed => StatusCode::UNAUTHORIZED,
+            Self::Unauthenticated | Self::SignInFailed | Self::SignInOver => StatusCode::UNAUTHORIZED,
             Self::Forbidden | Self::CsrfFailed | Self::ActionNotAllowed => StatusCode::FORBIDDEN,
             Self::WrongOrigin => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -102,7 +110,7 @@ impl Code {
             Self::Conflict => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::RateLimited | Self::QueueFull => StatusCode::TOO_MANY_REQUESTS,
+            Self::RateLimited | Self::TooManyStreams | Self::QueueFull => StatusCode::TOO_MANY_REQUESTS,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -114,6 +122,7 @@ impl Code {
             Self::InvalidInput => "Something is wrong with what was sent",
             Self::Unauthenticated => "Not signed in",
             Self::SignInFailed => "Signing in did not work",
+            Self::SignInOver => "This sign-in is over; start again",
             Self::Forbidden => "Not allowed",
             Self::CsrfFailed => "The change did not come from our page",
             Self::WrongOrigin => "Meant for another host",
@@ -124,6 +133,7 @@ impl Code {
             Self::UnsupportedMediaType => "A type that is not taken",
             Self::ActionNotAllowed => "The gate says no",
             Self::RateLimited => "Too much at once",
+            Self::TooManyStreams => "Too many streams are open",
             Self::QueueFull => "The queue is full",
             Self::Timeout => "It took too long",
             Self::Unavailable => "Not available at the moment",

@@ -45,7 +45,7 @@ pub use lists::{
 pub use notes::Note;
 pub use options::{Open, Options, Place};
 pub use outline::Outline;
-pub use people::{ApiToken, LOCAL, Link, Login, SavedView, User, UserChange};
+pub use people::{ApiToken, LOCAL, Link, Login, NewUser, SavedView, User, UserChange};
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,

@@ -2,7 +2,7 @@
 //!
 //! Secrets are never kept: a password is its argon2 hash, a token, a link and a browser's session are their SHA-256.
 
-use interlock_protocol::{ContentHash, Role, UserId};
+use interlock_protocol::{ContentHash, Role, UserId, UserName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,36 @@ pub struct User {
     pub created_at: Timestamp,
     /// When they were last seen.
     pub seen_at: Option<Timestamp>,
+}
+
+/// Somebody who is to be made. Only those whose names cannot be mistaken are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewUser {
+    /// Who.
+    pub name: UserName,
+    /// What they may do.
+    pub role: Role,
+    /// The argon2 hash of their password, in PHC form; nothing if they sign in otherwise.
+    pub password: Option<String>,
+    /// `issuer` and `subject` of a provider of `OpenID` Connect, if they come from one.
+    pub identity: Option<(String, String)>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+impl From<NewUser> for User {
+    fn from(new: NewUser) -> Self {
+        Self {
+            id: new.name.into(),
+            role: new.role,
+            password: new.password,
+            identity: new.identity,
+            enabled: true,
+            revision: 1,
+            created_at: new.created_at,
+            seen_at: None,
+        }
+    }
 }
 
 /// What changes about a user; what is left out stays.
@@ -121,10 +151,14 @@ pub struct SavedView {
 }
 
 impl Store {
-    /// Makes a user. [`Error::Exists`] if there is one of that name, or one with that identity.
-    pub async fn create_user(&self, user: User) -> Result<(), Error> {
+    /// Makes a user. [`Error::Exists`] if there is one of that name, in whatever case, or one with that identity.
+    pub async fn create_user(&self, new: NewUser) -> Result<User, Error> {
+        let user = User::from(new);
         self.backend
-            .write(true, move |conn| write::create_user(conn, &user))
+            .write(true, move |conn| {
+                write::create_user(conn, &user)?;
+                Ok(user.clone())
+            })
             .await
     }
 

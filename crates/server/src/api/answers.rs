@@ -41,7 +41,10 @@ pub(super) fn problems() -> impl Iterator<Item = (String, Response)> {
 
 const SAID: &[(Code, &str)] = &[
     (Code::InvalidInput, "something is wrong with what was sent"),
-    (Code::Unauthenticated, "nobody is signed in"),
+    (
+        Code::Unauthenticated,
+        "nobody is signed in, or (`SIGN_IN_FAILED`) signing in did not work",
+    ),
     (
         Code::Forbidden,
         "the caller's role, token, origin or CSRF header does not allow it, or the gate does not",
@@ -54,7 +57,7 @@ const SAID: &[(Code, &str)] = &[
     (Code::WrongOrigin, "the request was meant for another host"),
     (
         Code::RateLimited,
-        "too much at once, or (`QUEUE_FULL`) too many sessions wait",
+        "too much at once, or (`QUEUE_FULL`) too many sessions wait, or (`TOO_MANY_STREAMS`) too many streams are open",
     ),
     (Code::Internal, "a mistake of ours; the server's log says more"),
     (
@@ -79,6 +82,10 @@ macro_rules! group {
 group! {
     /// What can be said to every request.
     Anybody: InvalidInput, Timeout, WrongOrigin, RateLimited, Internal, Unavailable
+}
+group! {
+    /// What can be said to somebody who need not be signed in, and says wrongly that they are.
+    Known: Unauthenticated
 }
 group! {
     /// What can be said to somebody who must be signed in.

@@ -19,6 +19,7 @@ const TAGS: &[(&str, &str)] = &[
     ("infrastructure", "What is connected and what there is"),
     ("record", "What the gate answered and what people did"),
     ("site", "How things stand, tools, models, configuration"),
+    ("auth", "Signing in, and what is one's own"),
     ("people", "Who may sign in, and with what"),
     ("live", "What happens, as it happens"),
     ("health", "Whether the server works"),

@@ -16,15 +16,13 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::problem::{Code, Problem};
+use crate::wire::Object;
 
 /// The largest place of an event that every client can write as a number.
 pub(super) const MOST_PLACE: u64 = 9_007_199_254_740_991;
 
-/// The largest body that is taken.
-pub(super) const MAX_BODY: usize = 1024 * 1024;
-
-/// A JSON body.
-pub(super) struct Sent<T>(pub(super) T);
+/// A JSON body: an object.
+pub(crate) struct Sent<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
     type Rejection = Problem;
@@ -34,13 +32,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
         is_json(&parts.headers)?;
         let bytes = read(body).await?;
         serde_json::from_slice(&bytes)
-            .map(Self)
+            .map(|Object(form)| Self(form))
             .map_err(|error| unreadable(&error))
     }
 }
 
 /// A JSON body that may be left out.
-pub(super) struct MaySend<T>(pub(super) T);
+pub(crate) struct MaySend<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaySend<T> {
     type Rejection = Problem;
@@ -53,19 +51,23 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaySend<T
         }
         is_json(&parts.headers)?;
         serde_json::from_slice(&bytes)
-            .map(|value: Option<T>| Self(value.unwrap_or_default()))
+            .map(|form: Option<Object<T>>| Self(form.map_or_else(T::default, |Object(form)| form)))
             .map_err(|error| unreadable(&error))
     }
 }
 
+/// All of it. How large it may be is looked at before, for every request.
 async fn read(body: Body) -> Result<bytes::Bytes, Problem> {
-    to_bytes(body, MAX_BODY).await.map_err(|error| {
+    to_bytes(body, usize::MAX).await.map_err(|error| {
         let mut cause: Option<&dyn std::error::Error> = Some(&error);
         while let Some(error) = cause {
             let said = error.to_string();
             if said.contains("length limit exceeded") {
-                return Problem::new(Code::TooLarge, format!("the body has more than {MAX_BODY} bytes"))
-                    .hint("send less at once");
+                return Problem::new(
+                    Code::TooLarge,
+                    "the body is larger than this server takes (`server.limits.body_bytes`)",
+                )
+                .hint("send less at once");
             }
             cause = error.source();
         }
@@ -111,7 +113,7 @@ fn unreadable(error: &serde_json::Error) -> Problem {
 }
 
 /// What stands behind the `?`.
-pub(super) struct Asked<T>(pub(super) T);
+pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     type Rejection = Problem;
@@ -241,7 +243,7 @@ pub(super) fn number<N: PartialOrd + Copy + fmt::Display>(
 }
 
 /// A field that does not fit.
-pub(super) fn wrong(field: &str, detail: impl Into<String>) -> Problem {
+pub(crate) fn wrong(field: &str, detail: impl Into<String>) -> Problem {
     Problem::new(Code::InvalidInput, detail).details(json!({"field": field}))
 }
 

@@ -8,7 +8,7 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use utoipa_axum::routes;
 
-use super::answers::Anybody;
+use super::answers::{Anybody, Known};
 use crate::access::Access;
 use crate::app::App;
 use crate::routes::Routes;
@@ -41,7 +41,7 @@ async fn health(State(app): State<App>) -> (StatusCode, Json<Up>) {
     get, path = "/api/v1/health", operation_id = "getApiHealth", tag = "health",
     responses(
         (status = 200, description = "It is", body = Up),
-        Anybody,
+        Anybody, Known,
         (status = 503, description = "The store does not work", body = Up),
     ),
 )]
@@ -93,7 +93,7 @@ pub(super) async fn look(app: &App) -> Health {
                 detail: health
                     .problem
                     .clone()
-                    .unwrap_or_else(|| format!("{} knows {} resources", health.kind, health.resources)),
+                    .unwrap_or_else(|| knows(&health.kind, health.resources)),
             }
         })),
         Err(_) => checks.push(Check {
@@ -111,6 +111,13 @@ pub(super) async fn look(app: &App) -> Health {
         }
         .to_owned(),
         checks,
+    }
+}
+
+fn knows(kind: &str, resources: usize) -> String {
+    match resources {
+        1 => format!("{kind} knows 1 resource"),
+        more => format!("{kind} knows {more} resources"),
     }
 }
 
@@ -165,9 +172,25 @@ fn models(app: &App) -> Check {
     get, path = "/api/v1/openapi.json", operation_id = "getDescription", tag = "health",
     responses(
         (status = 200, description = "An OpenAPI 3.1 document", body = serde_json::Value),
-        Anybody,
+        Anybody, Known,
     ),
 )]
 async fn description() -> Json<utoipa::openapi::OpenApi> {
     Json(crate::openapi())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_resource_is_one() {
+        let said = [0, 1, 2].map(|count| knows("docker", count));
+        let expected = [
+            "docker knows 0 resources",
+            "docker knows 1 resource",
+            "docker knows 2 resources",
+        ];
+        assert_eq!(said, expected);
+    }
 }

@@ -1,14 +1,14 @@
 //! The handlers: one module for each kind of thing.
 
 mod alerts;
-mod answers;
+pub(crate) mod answers;
 mod approvals;
 mod audit;
 mod chats;
 mod decide;
 mod decisions;
 mod describe;
-mod extract;
+pub(crate) mod extract;
 mod forms;
 mod health;
 mod hold;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use interlock_protocol::{Role, UserId};
-use interlock_store::{Deed, Error, Link, Store, User};
+use interlock_protocol::{Role, UserId, UserName};
+use interlock_store::{Deed, Error, Link, NewUser, Store, User};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -69,30 +69,27 @@ async fn first_admin(store: &Store) -> Result<User, Error> {
 }
 
 async fn make_first_admin(store: &Store) -> Result<User, Error> {
-    let id = UserId::new(FIRST).map_err(|error| Error::Unstorable {
+    let name = UserName::new(FIRST).map_err(|error| Error::Unstorable {
         what: "the first admin",
         reason: error.to_string(),
     })?;
-    let user = User {
-        id: id.clone(),
+    let new = NewUser {
+        name: name.clone(),
         role: Role::Admin,
         password: None,
         identity: None,
-        enabled: true,
-        revision: 0,
         created_at: Timestamp::now(),
-        seen_at: None,
     };
-    match store.create_user(user.clone()).await {
+    let user = match store.create_user(new).await {
         // Another process was faster.
-        Err(Error::Exists { .. }) => return store.user(&id).await?.ok_or_else(|| missing(FIRST)),
+        Err(Error::Exists { .. }) => return store.user(name.id()).await?.ok_or_else(|| missing(FIRST)),
         made => made?,
-    }
+    };
     let deed = Deed {
         at: user.created_at,
         actor: None,
         action: "user.created".to_owned(),
-        subject: Some(id.to_string()),
+        subject: Some(user.id.to_string()),
         details: json!({ "role": user.role.as_str(), "first": true }),
     };
     store.audit(deed).await?;

@@ -10,14 +10,17 @@ use serde_json::json;
 
 use super::{password, tokens};
 use crate::access::{Caller, Via, unauthenticated};
+use crate::api::answers::{Anybody, Bodies, Clash, Signed};
+use crate::api::extract::Sent;
 use crate::app::App;
 use crate::http::Peer;
 use crate::problem::{Code, Problem};
-use crate::wire::{Me, ProblemForm, SetPassword};
+use crate::wire::{Me, SetPassword};
 
 /// Who is asking.
 #[utoipa::path(get, path = "/api/v1/me", tag = "auth", operation_id = "me",
-    responses((status = 200, body = Me), (status = 401, body = ProblemForm)))]
+    responses((status = 200, body = Me),
+        Anybody, Signed))]
 pub(super) async fn show(State(app): State<App>, caller: Caller) -> Result<Json<Me>, Problem> {
     let user = app.auth().store.user(&caller.user).await?;
     let user = user.ok_or_else(unauthenticated)?;
@@ -27,13 +30,13 @@ pub(super) async fn show(State(app): State<App>, caller: Caller) -> Result<Json<
 /// Sets one's own password. Every other browser is signed out.
 #[utoipa::path(put, path = "/api/v1/me/password", tag = "auth", operation_id = "set_password",
     request_body = SetPassword,
-    responses((status = 204), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
-        (status = 403, body = ProblemForm), (status = 409, body = ProblemForm), (status = 429, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed, Clash, Bodies))]
 pub(super) async fn set_password(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
     caller: Caller,
-    Json(form): Json<SetPassword>,
+    Sent(form): Sent<SetPassword>,
 ) -> Result<StatusCode, Problem> {
     let auth = app.auth();
     let Via::Cookie { login, .. } = &caller.via else {

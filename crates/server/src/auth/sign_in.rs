@@ -13,17 +13,20 @@ use serde_json::json;
 
 use super::{Auth, cookie, me, password, secret};
 use crate::access::{Caller, Via};
+use crate::api::answers::{Anybody, Bodies, Known, Signed};
+use crate::api::extract::Sent;
 use crate::app::App;
 use crate::http::Peer;
 use crate::problem::{Code, Problem};
-use crate::wire::{Me, ProblemForm, SignIn, SignInOptions, UseLink};
+use crate::wire::{Me, SignIn, SignInOptions, UseLink};
 
 /// For how long having come by a link is as good as knowing the password.
 const LINK_COUNTS: SignedDuration = SignedDuration::from_mins(15);
 
 /// How one can sign in here.
 #[utoipa::path(get, path = "/api/v1/auth/options", tag = "auth", operation_id = "sign_in_options",
-    responses((status = 200, body = SignInOptions)))]
+    responses((status = 200, body = SignInOptions),
+        Anybody, Known))]
 pub(super) async fn options(State(app): State<App>) -> Json<SignInOptions> {
     Json(SignInOptions {
         password: true,
@@ -34,12 +37,13 @@ pub(super) async fn options(State(app): State<App>) -> Json<SignInOptions> {
 
 /// Signs in with a name and a password.
 #[utoipa::path(post, path = "/api/v1/auth/sign-in", tag = "auth", operation_id = "sign_in", request_body = SignIn,
-    responses((status = 200, body = Me), (status = 401, body = ProblemForm), (status = 429, body = ProblemForm)))]
+    responses((status = 200, body = Me),
+        Anybody, Known, Bodies))]
 pub(super) async fn with_password(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
-    Json(form): Json<SignIn>,
+    Sent(form): Sent<SignIn>,
 ) -> Result<Response, Problem> {
     let auth = app.auth();
     let attempt = auth
@@ -75,12 +79,13 @@ pub(super) async fn with_password(
 /// Signs in with a one-time link.
 #[utoipa::path(post, path = "/api/v1/auth/link", tag = "auth", operation_id = "sign_in_with_link",
     request_body = UseLink,
-    responses((status = 200, body = Me), (status = 401, body = ProblemForm), (status = 429, body = ProblemForm)))]
+    responses((status = 200, body = Me),
+        Anybody, Known, Bodies))]
 pub(super) async fn with_link(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
-    Json(form): Json<UseLink>,
+    Sent(form): Sent<UseLink>,
 ) -> Result<Response, Problem> {
     let auth = app.auth();
     let attempt = auth.throttle.attempt(None, peer.address, Instant::now())?;
@@ -107,7 +112,8 @@ pub(super) async fn with_link(
 
 /// Signs this browser out.
 #[utoipa::path(post, path = "/api/v1/auth/sign-out", tag = "auth", operation_id = "sign_out",
-    responses((status = 204), (status = 401, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed))]
 pub(super) async fn out(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,

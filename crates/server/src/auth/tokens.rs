@@ -11,9 +11,11 @@ use serde_json::json;
 
 use super::{identify, secret};
 use crate::access::{Access, Caller, Via};
+use crate::api::answers::{Anybody, Bodies, Clash, Missing, Signed};
+use crate::api::extract::Sent;
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::wire::{CreatedToken, NewToken, ProblemForm, Scope, Token, TokenList};
+use crate::wire::{CreatedToken, NewToken, Scope, Token, TokenList};
 
 /// Every scope.
 pub(super) const SCOPES: [Scope; 4] = [Scope::Read, Scope::Operate, Scope::Approve, Scope::Admin];
@@ -48,7 +50,8 @@ pub(super) fn may(caller: &Caller) -> Vec<Scope> {
 
 /// One's own tokens.
 #[utoipa::path(get, path = "/api/v1/me/tokens", tag = "auth", operation_id = "my_tokens",
-    responses((status = 200, body = TokenList), (status = 401, body = ProblemForm)))]
+    responses((status = 200, body = TokenList),
+        Anybody, Signed))]
 pub(super) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<TokenList>, Problem> {
     let tokens = app.auth().store.api_tokens(Some(&caller.user)).await?;
     Ok(Json(forms(tokens)))
@@ -56,19 +59,20 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<
 
 /// Everybody's tokens.
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "people", operation_id = "all_tokens",
-    responses((status = 200, body = TokenList), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm)))]
+    responses((status = 200, body = TokenList),
+        Anybody, Signed))]
 pub(super) async fn list_all(State(app): State<App>) -> Result<Json<TokenList>, Problem> {
     Ok(Json(forms(app.auth().store.api_tokens(None).await?)))
 }
 
 /// Makes a token. Its secret is shown this once.
 #[utoipa::path(post, path = "/api/v1/me/tokens", tag = "auth", operation_id = "create_token", request_body = NewToken,
-    responses((status = 201, body = CreatedToken), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
-        (status = 403, body = ProblemForm), (status = 409, body = ProblemForm)))]
+    responses((status = 201, body = CreatedToken),
+        Anybody, Signed, Clash, Bodies))]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Json(form): Json<NewToken>,
+    Sent(form): Sent<NewToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     let auth = app.auth();
     if matches!(caller.via, Via::Token { .. }) {
@@ -138,7 +142,8 @@ pub(super) async fn create(
 /// Revokes a token of one's own.
 #[utoipa::path(delete, path = "/api/v1/me/tokens/{id}", tag = "auth", operation_id = "revoke_token",
     params(("id" = String, Path, description = "The token's id")),
-    responses((status = 204), (status = 401, body = ProblemForm), (status = 404, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed, Missing))]
 pub(super) async fn revoke(
     State(app): State<App>,
     caller: Caller,
@@ -154,8 +159,8 @@ pub(super) async fn revoke(
 /// Revokes anybody's token.
 #[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "people", operation_id = "revoke_any_token",
     params(("id" = String, Path, description = "The token's id")),
-    responses((status = 204), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm),
-        (status = 404, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed, Missing))]
 pub(super) async fn revoke_any(
     State(app): State<App>,
     caller: Caller,

@@ -3,23 +3,24 @@
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use http::StatusCode;
-use interlock_protocol::{Role, UserId};
+use interlock_protocol::{Role, UserId, UserName};
 use interlock_store::UserChange;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{first, password};
 use crate::access::Caller;
+use crate::api::answers::{Anybody, Bodies, Clash, Missing, Signed};
+use crate::api::extract::Sent;
 use crate::app::App;
 use crate::http::Peer;
 use crate::problem::{Code, Problem};
-use crate::wire::{self, ChangeUser, CreatedLink, CreatedUser, NewUser, ProblemForm, UserList};
-
-const LONGEST_NAME: usize = 128;
+use crate::wire::{self, ChangeUser, CreatedLink, CreatedUser, NewUser, UserList};
 
 /// Every user.
 #[utoipa::path(get, path = "/api/v1/users", tag = "people", operation_id = "users",
-    responses((status = 200, body = UserList), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm)))]
+    responses((status = 200, body = UserList),
+        Anybody, Signed))]
 pub(super) async fn list(State(app): State<App>) -> Result<Json<UserList>, Problem> {
     let users = app.auth().store.users().await?;
     Ok(Json(UserList {
@@ -29,42 +30,44 @@ pub(super) async fn list(State(app): State<App>) -> Result<Json<UserList>, Probl
 
 /// Makes a user. Without a password they get a link.
 #[utoipa::path(post, path = "/api/v1/users", tag = "people", operation_id = "create_user", request_body = NewUser,
-    responses((status = 201, body = CreatedUser), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
-        (status = 403, body = ProblemForm), (status = 409, body = ProblemForm)))]
+    responses((status = 201, body = CreatedUser),
+        Anybody, Signed, Clash, Bodies))]
 pub(super) async fn create(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
     caller: Caller,
-    Json(form): Json<NewUser>,
+    Sent(form): Sent<NewUser>,
 ) -> Result<(StatusCode, Json<CreatedUser>), Problem> {
     caller.may_make_people()?;
     let auth = app.auth();
-    let id = user_id(&form.id)?;
+    let name = user_name(&form.id)?;
     let role = Role::from(form.role);
     let password = match form.password {
         None => None,
         Some(password) => {
-            password::good(&password, &id)?;
+            password::good(&password, name.id())?;
             Some(auth.passwords.hash(password).await?)
         }
     };
     let needs_link = password.is_none();
-    let user = interlock_store::User {
-        id: id.clone(),
+    let new = interlock_store::NewUser {
+        name,
         role,
         password,
         identity: None,
-        enabled: true,
-        revision: 0,
         created_at: Timestamp::now(),
-        seen_at: None,
     };
-    auth.store.create_user(user.clone()).await?;
+    let user = auth.store.create_user(new).await?;
     let details = json!({ "role": role.as_str() });
-    auth.note(Some(&caller.user), "user.created", Some(id.as_str()), details)
-        .await?;
+    auth.note(
+        Some(&caller.user),
+        "user.created",
+        Some(user.id.as_str()),
+        details,
+    )
+    .await?;
     let link = if needs_link {
-        let (secret, _) = first::make_link(&auth.store, &id, Some(&caller.user)).await?;
+        let (secret, _) = first::make_link(&auth.store, &user.id, Some(&caller.user)).await?;
         Some(address(&peer, &secret))
     } else {
         None
@@ -77,28 +80,29 @@ pub(super) async fn create(
 }
 
 /// Changes what a user may do, or whether they may sign in.
+///
+/// A token raises a role and lets somebody in again only if it has every scope.
 #[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "people", operation_id = "change_user",
     params(("id" = String, Path, description = "The user's name")), request_body = ChangeUser,
-    responses((status = 200, body = wire::User), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
-        (status = 403, body = ProblemForm), (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+    responses((status = 200, body = wire::User),
+        Anybody, Signed, Missing, Clash, Bodies))]
 pub(super) async fn change(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Json(form): Json<ChangeUser>,
+    Sent(form): Sent<ChangeUser>,
 ) -> Result<Json<wire::User>, Problem> {
     let auth = app.auth();
     let id = named(&id)?;
     let role = form.role.map(Role::from);
-    if role.is_none() && form.enabled.is_none() {
-        return Err(Problem::new(
-            Code::InvalidInput,
-            "nothing changes: give `role` or `enabled`",
-        ));
-    }
     let before = auth.store.user(&id).await?.ok_or_else(|| no_user(id.as_str()))?;
-    if role.is_some_and(|role| role > before.role) {
+    let raises = role.is_some_and(|role| role > before.role);
+    let lets_in = form.enabled == Some(true) && !before.enabled;
+    if raises || lets_in {
         caller.may_make_people()?;
+    }
+    if role.is_none() && form.enabled.is_none() {
+        return Ok(Json(self::form(&before)));
     }
     let change = UserChange {
         role,
@@ -119,8 +123,8 @@ pub(super) async fn change(
 /// Removes a user with their logins and tokens. What they did stays in the record.
 #[utoipa::path(delete, path = "/api/v1/users/{id}", tag = "people", operation_id = "remove_user",
     params(("id" = String, Path, description = "The user's name")),
-    responses((status = 204), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm),
-        (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed, Missing, Clash))]
 pub(super) async fn remove(
     State(app): State<App>,
     caller: Caller,
@@ -138,8 +142,8 @@ pub(super) async fn remove(
 /// Makes a sign-in link for a user: for those who have no password, or forgot it.
 #[utoipa::path(post, path = "/api/v1/users/{id}/link", tag = "people", operation_id = "create_link",
     params(("id" = String, Path, description = "The user's name")),
-    responses((status = 200, body = CreatedLink), (status = 401, body = ProblemForm), (status = 403, body = ProblemForm),
-        (status = 404, body = ProblemForm), (status = 409, body = ProblemForm)))]
+    responses((status = 200, body = CreatedLink),
+        Anybody, Signed, Missing, Clash))]
 pub(super) async fn link(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
@@ -174,15 +178,11 @@ fn address(peer: &Peer, secret: &str) -> String {
     format!("{}/sign-in#link={secret}", peer.origin)
 }
 
-fn user_id(text: &str) -> Result<UserId, Problem> {
-    if text.chars().count() > LONGEST_NAME {
-        return Err(Problem::new(
-            Code::InvalidInput,
-            format!("`id` has at most {LONGEST_NAME} characters"),
-        ));
-    }
-    UserId::new(text)
-        .map_err(|error| Problem::new(Code::InvalidInput, format!("`id` cannot be a name: {error}")))
+fn user_name(text: &str) -> Result<UserName, Problem> {
+    UserName::new(text).map_err(|error| {
+        Problem::new(Code::InvalidInput, format!("`id` cannot be a name: {error}"))
+            .details(json!({ "field": "id" }))
+    })
 }
 
 /// A user in an address. What can be no name is nobody's.

@@ -8,9 +8,11 @@ use jiff::Timestamp;
 
 use super::secret;
 use crate::access::{Caller, Via};
+use crate::api::answers::{Anybody, Bodies, Clash, Missing, Signed};
+use crate::api::extract::Sent;
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::wire::{NewView, ProblemForm, Scope, View, ViewList};
+use crate::wire::{NewView, Scope, View, ViewList};
 
 const LONGEST_NAME: usize = 128;
 const LONGEST_QUERY: usize = 2048;
@@ -19,7 +21,8 @@ const MOST: usize = 100;
 
 /// One's saved views.
 #[utoipa::path(get, path = "/api/v1/me/views", tag = "auth", operation_id = "my_views",
-    responses((status = 200, body = ViewList), (status = 401, body = ProblemForm)))]
+    responses((status = 200, body = ViewList),
+        Anybody, Signed))]
 pub(super) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<ViewList>, Problem> {
     let mut views = app.auth().store.views(&caller.user).await?;
     views.sort_by(|one, other| one.name.cmp(&other.name));
@@ -30,12 +33,12 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<
 
 /// Keeps a view; one of the same name is replaced.
 #[utoipa::path(post, path = "/api/v1/me/views", tag = "auth", operation_id = "save_view", request_body = NewView,
-    responses((status = 201, body = View), (status = 400, body = ProblemForm), (status = 401, body = ProblemForm),
-        (status = 409, body = ProblemForm)))]
+    responses((status = 201, body = View),
+        Anybody, Signed, Clash, Bodies))]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Json(form): Json<NewView>,
+    Sent(form): Sent<NewView>,
 ) -> Result<(StatusCode, Json<View>), Problem> {
     may_change(&caller)?;
     let store = &app.auth().store;
@@ -66,7 +69,8 @@ pub(super) async fn create(
 /// Forgets a view.
 #[utoipa::path(delete, path = "/api/v1/me/views/{id}", tag = "auth", operation_id = "remove_view",
     params(("id" = String, Path, description = "The view's id")),
-    responses((status = 204), (status = 401, body = ProblemForm), (status = 404, body = ProblemForm)))]
+    responses((status = 204),
+        Anybody, Signed, Missing))]
 pub(super) async fn remove(
     State(app): State<App>,
     caller: Caller,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::Object;
+
 /// A frame of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
@@ -36,16 +38,21 @@ pub(crate) enum Request {
 impl Request {
     /// Reads a frame.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| {
+        let read = serde_json::from_str(text).map(|Object(request)| request);
+        read.map_err(|error| {
             // The client's own words are not repeated: only where and what kind of mistake it is.
             let kind = match error.classify() {
                 serde_json::error::Category::Data => "this JSON is none of the frames that are known",
                 _ => "this is not JSON",
             };
+            // Where a frame as a whole does not fit there is no place to tell.
+            let place = match error.column() {
+                0 => String::new(),
+                column => format!(" (column {column})"),
+            };
             format!(
-                "{kind} (column {}); send `{{\"action\":\"subscribe\",\"channel\":\"sessions\"}}`, `unsubscribe`, \
-                 `catchup` or `ping`",
-                error.column()
+                "{kind}{place}; send `{{\"action\":\"subscribe\",\"channel\":\"sessions\"}}`, `unsubscribe`, \
+                 `catchup` or `ping`"
             )
         })
     }
@@ -105,6 +112,8 @@ mod tests {
             (r#"{"action":null}"#, None),
             ("{}", None),
             ("[]", None),
+            (r#"["ping"]"#, None),
+            (r#"["subscribe","sessions"]"#, None),
             ("", None),
             ("\"ping\"", None),
             (&deep, None),

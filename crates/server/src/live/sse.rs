@@ -16,13 +16,14 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 use utoipa::IntoParams;
 
+use super::entry::{Entry, Kind, Room, Stream};
 use super::rights::{Standing, lost};
 use super::subscriber::{Next, Refused, Subscriber};
-use super::{Channel, Frame, Open, frame};
+use super::{Channel, Frame, frame};
 use crate::access::Caller;
+use crate::api::answers::{Anybody, Missing, Signed};
 use crate::app::App;
 use crate::problem::{Code, Problem};
-use crate::wire::ProblemForm;
 
 /// How often a comment shows that the stream is there.
 const PING: Duration = Duration::from_secs(15);
@@ -49,12 +50,7 @@ pub(super) struct From {
     params(From),
     responses(
         (status = 200, description = "Events, without end", body = String, content_type = "text/event-stream"),
-        (status = 400, description = "The place cannot be read", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 401, description = "Nobody is signed in", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 403, description = "They may not", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 421, description = "Meant for another host", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 429, description = "Too much at once", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 503, description = "Not at the moment", body = ProblemForm, content_type = "application/problem+json"),
+        Anybody, Signed,
     ),
 )]
 pub(super) async fn sessions(
@@ -75,13 +71,7 @@ pub(super) async fn sessions(
     params(("id" = String, Path, min_length = 1, max_length = 128, description = "The session"), From),
     responses(
         (status = 200, description = "Events, without end", body = String, content_type = "text/event-stream"),
-        (status = 400, description = "The id or the place cannot be read", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 401, description = "Nobody is signed in", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 403, description = "They may not", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 404, description = "There is no such session", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 421, description = "Meant for another host", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 429, description = "Too much at once", body = ProblemForm, content_type = "application/problem+json"),
-        (status = 503, description = "Not at the moment", body = ProblemForm, content_type = "application/problem+json"),
+        Anybody, Signed, Missing,
     ),
 )]
 pub(super) async fn session(
@@ -109,12 +99,12 @@ async fn stream(
             .hint("`after` is the `id` of the last event that you have")
     })?;
     let after = last_event_id(headers)?.or(from.after);
-    if app.closing().is_cancelled() {
-        return Err(Problem::new(Code::Unavailable, "the server is going away")
-            .hint("try again in a moment")
-            .retry_after(2));
-    }
-    let mut subscriber = app.hub().subscriber();
+    let Stream {
+        closing,
+        standing,
+        mut subscriber,
+        room,
+    } = Entry::new(app, caller, Kind::Events)?.begin(app, caller);
     match subscriber.subscribe(&channel, after).await {
         Ok(_) => {}
         Err(Refused::Unknown) => return Err(Problem::new(Code::NotFound, "there is no such session")),
@@ -127,14 +117,14 @@ async fn stream(
     let mut ping = interval_at(begin, PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let events = Events {
-        closing: app.closing().clone(),
-        standing: app.hub().rights().watch(app, caller),
+        closing,
+        standing,
         subscriber,
         waiting: VecDeque::new(),
         ping,
         begun: false,
         over: false,
-        _open: Open::new("interlock_sse_connections"),
+        _room: room,
     };
     let body = Body::from_stream(unfold(events, Events::next));
     let headers = [
@@ -181,7 +171,7 @@ struct Events {
     ping: Interval,
     begun: bool,
     over: bool,
-    _open: Open,
+    _room: Room,
 }
 
 impl Events {

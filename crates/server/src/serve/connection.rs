@@ -1,6 +1,6 @@
 //! Connections: taken, bounded, served, let go.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +18,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::peers::{Peers, Seat};
+use super::peers::Peers;
 use super::requests::{Answer, Requests};
 use crate::http::Site;
+use crate::seats::Seat;
 
 /// How many headers a request may have, and how much room they take together.
 const MAX_HEADERS: usize = 100;
@@ -103,7 +104,7 @@ impl Taking {
     }
 
     /// One address does not get all connections. A proxy of ours has those of everybody behind it.
-    fn seat(&self, peer: SocketAddr) -> Result<Option<Seat>, Full> {
+    fn seat(&self, peer: SocketAddr) -> Result<Option<Seat<IpAddr>>, Full> {
         if self.site.trusts(peer.ip()) {
             return Ok(None);
         }

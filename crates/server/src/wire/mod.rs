@@ -2,6 +2,7 @@
 //! `From` next to the handler that needs it. The dashboard's types are generated from these.
 
 mod approval;
+mod object;
 mod people;
 mod problem;
 mod session;
@@ -9,6 +10,7 @@ mod site;
 mod words;
 
 pub use approval::*;
+pub(crate) use object::Object;
 pub use people::*;
 pub use problem::*;
 pub use session::*;

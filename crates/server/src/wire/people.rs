@@ -98,8 +98,8 @@ pub struct UserList {
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
-    /// Their name.
-    #[schema(min_length = 1, max_length = 128)]
+    /// Their name: letters from a to z, digits and `.`, `_`, `-`, `@`. No two differ in nothing but case.
+    #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9][A-Za-z0-9._@-]*$")]
     pub id: String,
     /// What they may do.
     pub role: Role,
@@ -177,8 +177,12 @@ pub struct TokenList {
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What it is for.
-    #[schema(min_length = 1, max_length = 128)]
+    /// What it is for, on one line.
+    #[schema(
+        min_length = 1,
+        max_length = 128,
+        pattern = "^(?=.*\\S)[^\\x00-\\x1f\\x7f-\\x9f]+$"
+    )]
     pub name: String,
     /// What it may do.
     #[schema(min_items = 1)]
@@ -223,8 +227,12 @@ pub struct ViewList {
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewView {
-    /// What to call it.
-    #[schema(min_length = 1, max_length = 128)]
+    /// What to call it, on one line.
+    #[schema(
+        min_length = 1,
+        max_length = 128,
+        pattern = "^(?=.*\\S)[^\\x00-\\x1f\\x7f-\\x9f]+$"
+    )]
     pub name: String,
     /// The query of the list.
     #[schema(max_length = 2048)]

@@ -82,6 +82,7 @@ pub struct AcceptedList {
 #[derive(Clone, Deserialize, ToSchema)]
 pub struct AlertmanagerPush {
     /// The alerts, at most 100.
+    #[serde(deserialize_with = "super::object::objects")]
     #[schema(max_items = 100)]
     pub alerts: Vec<AlertmanagerAlert>,
 }

@@ -13,10 +13,10 @@ use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets as ModelSecrets};
 use interlock_protocol::{
     ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, SessionId, ToolKind, ToolName,
-    UnitActivity, UserId,
+    UnitActivity,
 };
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
-use interlock_store::{ApiToken, Options as StoreOptions, QueueLimits, Store, User};
+use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use jiff::Timestamp;
 use reqwest::Method;
@@ -356,18 +356,14 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
 }
 
 async fn person(store: &Store, name: &str, role: Role) {
-    let id = UserId::new(name).unwrap();
-    let user = User {
-        id: id.clone(),
+    let new = NewUser {
+        name: name.parse().unwrap(),
         role,
         password: None,
         identity: None,
-        enabled: true,
-        revision: 1,
         created_at: Timestamp::now(),
-        seen_at: None,
     };
-    store.create_user(user).await.unwrap();
+    let id = store.create_user(new).await.unwrap().id;
     let scopes: &[&str] = match name {
         // An admin's token that may only look.
         "reader" => &["read"],

@@ -119,6 +119,11 @@ async fn every_error_is_a_problem() {
         let reply = caller.ask(method.clone(), path, None).await;
         assert_eq!(reply.short(), expected, "{method} {path}");
         assert_eq!(reply.headers["content-type"], "application/problem+json");
+        assert_eq!(
+            reply.headers.contains_key("allow"),
+            expected.0 == 405,
+            "{method} {path}"
+        );
         let page = reply.json["type"].as_str().unwrap();
         let page = caller.get(page).await;
         assert_eq!(page.status, 200, "every kind of problem has its page");
@@ -147,6 +152,14 @@ async fn pages_are_for_browsers_and_answers_are_not_kept() {
         assert_eq!(browser.get(path).await.status, 404, "{path}");
     }
     assert_eq!(server.anybody().get("/sessions/ses_1").await.status, 404);
+    // Whoever asks without a browser is told what this is.
+    for accept in ["", "*/*", "application/json"] {
+        let about = server.anybody().with("accept", accept).get("/").await;
+        assert_eq!(about.status, 200, "{accept}");
+        assert_eq!(about.headers["content-type"], "text/plain; charset=utf-8");
+        let there = format!("{}/api/v1/openapi.json", server.url);
+        assert!(about.text.contains(&there), "{}", about.text);
+    }
     let admin = server.admin().await;
     let compressed = admin.with("accept-encoding", "br, gzip").get("/api/v1/me").await;
     assert_eq!(compressed.headers["cache-control"], "no-store");
@@ -161,7 +174,7 @@ async fn what_is_large_is_compressed_unless_it_has_secrets() {
         .await
         .with("accept-encoding", "br, gzip");
     for number in 0..20 {
-        let user = json!({ "id": format!("user number {number}"), "role": "viewer", "password": "correct horse battery" });
+        let user = json!({ "id": format!("user-number-{number}"), "role": "viewer", "password": "correct horse battery" });
         assert_eq!(caller.post("/api/v1/users", &user).await.status, 201);
     }
     assert!(

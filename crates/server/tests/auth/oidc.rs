@@ -150,6 +150,134 @@ async fn groups_become_roles_and_follow_the_provider() {
 }
 
 #[tokio::test]
+async fn groups_that_the_token_does_not_list_are_asked_for() {
+    let told = |groups: Value| json!({ "sub": "1", "preferred_username": "zoe", "groups": groups });
+    let (approver, operator) = (Ok("approver"), Ok("operator"));
+    let cases = [
+        // The token, what the provider says when it is asked, and what that comes to.
+        (json!({ "sub": "1" }), Some((200, told(json!(["sre"])))), approver),
+        (
+            json!({ "sub": "1", "groups": null }),
+            Some((200, told(json!(["sre"])))),
+            approver,
+        ),
+        // What is in the token is signed and counts, also if it is nothing.
+        (told(json!(["dev"])), Some((200, told(json!(["sre"])))), operator),
+        (
+            told(json!([])),
+            Some((200, told(json!(["sre"])))),
+            Err("FORBIDDEN"),
+        ),
+        (json!({ "sub": "1" }), None, Err("FORBIDDEN")),
+        (
+            json!({ "sub": "1" }),
+            Some((200, json!({ "sub": "1" }))),
+            Err("FORBIDDEN"),
+        ),
+        // Somebody else's groups, and answers that are none.
+        (
+            json!({ "sub": "1" }),
+            Some((200, json!({ "sub": "2", "groups": ["admins"] }))),
+            Err("SIGN_IN_FAILED"),
+        ),
+        (
+            json!({ "sub": "1" }),
+            Some((500, json!({}))),
+            Err("SIGN_IN_FAILED"),
+        ),
+        (
+            json!({ "sub": "1" }),
+            Some((200, json!([]))),
+            Err("SIGN_IN_FAILED"),
+        ),
+    ];
+    for (token, info, expected) in cases {
+        let scene = scene(|_| {}).await;
+        if let Some((status, claims)) = info.clone() {
+            scene.provider.info(status, claims);
+        }
+        let reply = sign_in(&scene, token.clone()).await;
+        let found = match set_cookie(&reply, "interlock_session") {
+            None => Err(location(&reply).to_owned()),
+            Some(session) => {
+                let browser = scene.server.anybody().with("cookie", &session);
+                let me = browser.get("/api/v1/me").await;
+                assert_eq!(me.json["user"]["id"], "zoe", "{token} {info:?}");
+                Ok(me.json["user"]["role"].as_str().unwrap().to_owned())
+            }
+        };
+        let expected = match expected {
+            Ok(role) => Ok(role.to_owned()),
+            Err(code) => Err(format!("/sign-in?error={code}")),
+        };
+        assert_eq!(found, expected, "{token} {info:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_loses_their_role_because_the_provider_does_not_answer() {
+    let scene = scene(|_| {}).await;
+    let groups = json!({ "sub": "1", "preferred_username": "zoe", "groups": ["sre"] });
+    scene.provider.info(200, groups);
+    let reply = sign_in(&scene, json!({ "sub": "1" })).await;
+    let session = set_cookie(&reply, "interlock_session").unwrap();
+    let zoe = scene.server.anybody().with("cookie", &session);
+    scene.provider.info(503, json!({}));
+    let reply = sign_in(&scene, json!({ "sub": "1" })).await;
+    assert_eq!(location(&reply), "/sign-in?error=SIGN_IN_FAILED");
+    assert_eq!(zoe.get("/api/v1/me").await.json["user"]["role"], "approver");
+}
+
+#[tokio::test]
+async fn a_restart_in_between_means_to_start_again() {
+    let first = scene(|oidc| oidc.default_role = Some(Role::Viewer)).await;
+    first
+        .provider
+        .person(json!({ "sub": "1", "preferred_username": "zoe" }));
+    let (browser, parameters) = go(&first, "").await;
+    let code = first.provider.consent(&parameters);
+    // The browser was away; who it comes back to remembers nothing.
+    let second = scene(|oidc| oidc.default_role = Some(Role::Viewer)).await;
+    let cookie = browser.headers["cookie"].to_str().unwrap();
+    let browser = second.server.anybody().with("cookie", cookie);
+    let reply = come_back(&browser, &code, &parameters["state"]).await;
+    assert_eq!(location(&reply), "/sign-in?error=SIGN_IN_OVER");
+    assert_eq!(set_cookie(&reply, "interlock_session"), None);
+    let page = browser.get("/docs/errors/SIGN_IN_OVER").await;
+    assert!(page.text.contains("Start again"), "{}", page.text);
+    // And starting again works.
+    let reply = sign_in(&second, json!({ "sub": "1", "preferred_username": "zoe" })).await;
+    assert_eq!(location(&reply), "/");
+}
+
+#[tokio::test]
+async fn an_odd_name_of_the_provider_becomes_a_plain_one() {
+    let scene = scene(|oidc| oidc.default_role = Some(Role::Viewer)).await;
+    let _ = scene.server.admin().await;
+    for (claims, expected) in [
+        (
+            json!({ "sub": "1", "preferred_username": "\u{430}dmin" }),
+            "oidc-1",
+        ),
+        (json!({ "sub": "2", "preferred_username": "ADMIN" }), "oidc-2"),
+        (
+            json!({ "sub": "3", "preferred_username": "zoe\u{200b}" }),
+            "oidc-3",
+        ),
+        (
+            json!({ "sub": "4", "preferred_username": "Zo\u{eb}", "email": "zoe@example.org", "email_verified": true }),
+            "zoe@example.org",
+        ),
+    ] {
+        let reply = sign_in(&scene, claims.clone()).await;
+        let session = set_cookie(&reply, "interlock_session").unwrap();
+        let browser = scene.server.anybody().with("cookie", &session);
+        let me = browser.get("/api/v1/me").await;
+        assert_eq!(me.json["user"]["id"], expected, "{claims}");
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_is_taken_stays_with_its_owner() {
     let scene = scene(|_| {}).await;
     let _ = scene.server.admin().await;
@@ -176,10 +304,10 @@ async fn a_name_that_is_taken_stays_with_its_owner() {
         .with("cookie", &session)
         .get("/api/v1/me")
         .await;
-    assert_eq!(me.json["user"]["id"], "oidc:8");
+    assert_eq!(me.json["user"]["id"], "oidc-8");
     // Somebody of a provider has no password and no link.
     let admin = scene.server.admin().await;
-    let link = admin.post("/api/v1/users/oidc:8/link", &json!({})).await;
+    let link = admin.post("/api/v1/users/oidc-8/link", &json!({})).await;
     assert_eq!(link.short(), (409, "CONFLICT"));
 }
 
@@ -225,12 +353,13 @@ async fn who_comes_back_is_the_one_who_went_and_comes_once() {
         .provider
         .person(json!({ "sub": "1", "preferred_username": "zoe" }));
     let refused = "/sign-in?error=SIGN_IN_FAILED";
+    let unknown = "/sign-in?error=SIGN_IN_OVER";
     // A state that nobody has, and none at all.
     let (browser, parameters) = go(&scene, "").await;
     let code = scene.provider.consent(&parameters);
-    assert_eq!(location(&come_back(&browser, &code, "invented").await), refused);
+    assert_eq!(location(&come_back(&browser, &code, "invented").await), unknown);
     let bare = browser.get("/api/v1/auth/oidc/callback").await;
-    assert_eq!(location(&bare), refused);
+    assert_eq!(location(&bare), unknown);
     // Somebody else's browser, with a code and a state that were slipped to it.
     let (other, _) = go(&scene, "").await;
     assert_eq!(
@@ -240,7 +369,7 @@ async fn who_comes_back_is_the_one_who_went_and_comes_once() {
     // That used the state up, also for its owner.
     assert_eq!(
         location(&come_back(&browser, &code, &parameters["state"]).await),
-        refused
+        unknown
     );
     // Without the cookie.
     let (_, parameters) = go(&scene, "").await;
@@ -253,7 +382,7 @@ async fn who_comes_back_is_the_one_who_went_and_comes_once() {
     assert_eq!(location(&come_back(&browser, &code, &first["state"]).await), "/");
     assert_eq!(
         location(&come_back(&browser, &code, &first["state"]).await),
-        refused
+        unknown
     );
     let (browser, second) = go(&scene, "").await;
     assert_eq!(

@@ -62,7 +62,8 @@ async fn users_are_made_changed_and_removed_but_never_the_last_admin() {
     }
     for (path, change, expected) in [
         ("/api/v1/users/zoe", json!({ "role": "approver" }), (200, "")),
-        ("/api/v1/users/zoe", json!({}), (400, "INVALID_INPUT")),
+        ("/api/v1/users/zoe", json!({}), (200, "")),
+        ("/api/v1/users/nobody", json!({}), (404, "NOT_FOUND")),
         (
             "/api/v1/users/nobody",
             json!({ "role": "approver" }),
@@ -100,6 +101,73 @@ async fn users_are_made_changed_and_removed_but_never_the_last_admin() {
     assert_eq!(names, [("admin", "admin"), ("zoe", "approver")]);
     assert!(!listed.text.contains("argon2"), "no hash leaves the server");
     assert_eq!(admin.delete("/api/v1/users/zoe").await.status, 204);
+}
+
+#[tokio::test]
+async fn a_name_that_could_be_mistaken_for_another_is_refused() {
+    let server = Running::start(Wish::default()).await;
+    let admin = server.admin().await;
+    let (wrong, taken) = ((400, "INVALID_INPUT"), (409, "CONFLICT"));
+    for (name, expected) in [
+        ("zoe", (201, "")),
+        ("Zoe", taken),
+        ("ZOE", taken),
+        ("Admin", taken),
+        ("\u{430}dmin", wrong),
+        ("adm\u{131}n", wrong),
+        ("adm\u{ff49}n", wrong),
+        ("admin\u{200b}", wrong),
+        ("admin\u{3164}", wrong),
+        ("\u{202e}nimda", wrong),
+        ("admin ", wrong),
+        (" admin", wrong),
+        ("ad\u{0}min", wrong),
+        ("..", wrong),
+        ("a/b", wrong),
+        ("-h", wrong),
+        ("bob.o@example.org", (201, "")),
+    ] {
+        let new = json!({ "id": name, "role": "viewer" });
+        let reply = admin.post("/api/v1/users", &new).await;
+        assert_eq!(reply.short(), expected, "{name:?} {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn whoever_had_an_odd_name_before_still_signs_in() {
+    let server = Running::start(Wish::default()).await;
+    let admin = server.admin().await;
+    let name = "Zo\u{eb} \u{c5}ngstr\u{f6}m";
+    let database = rusqlite::Connection::open(server.folder.join("interlock.db")).unwrap();
+    let sql = "INSERT INTO users (id, role, enabled, revision, created_at) VALUES (?, 'viewer', 1, 1, 0)";
+    database.execute(sql, [name]).unwrap();
+    let path = "/api/v1/users/Zo%C3%AB%20%C3%85ngstr%C3%B6m";
+    let made = admin.post(&format!("{path}/link"), &json!({})).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let mut zoe = server.anybody();
+    zoe.link(
+        made.json["link"]
+            .as_str()
+            .unwrap()
+            .split_once("#link=")
+            .unwrap()
+            .1,
+    )
+    .await;
+    assert_eq!(zoe.get("/api/v1/me").await.json["user"]["id"], name);
+    let password = json!({ "new": "correct horse battery" });
+    assert_eq!(zoe.put("/api/v1/me/password", &password).await.status, 204);
+    let with_password = json!({ "user": name, "password": "correct horse battery" });
+    let reply = server
+        .anybody()
+        .post("/api/v1/auth/sign-in", &with_password)
+        .await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    assert_eq!(
+        admin.patch(path, &json!({ "role": "operator" })).await.status,
+        200
+    );
+    assert_eq!(admin.delete(path).await.status, 204);
 }
 
 #[tokio::test]
@@ -207,8 +275,15 @@ async fn a_token_makes_people_only_if_it_may_everything() {
             let reply = program.patch("/api/v1/users/zoe", &json!({ "role": role })).await;
             assert_eq!(reply.short(), expected, "{scopes:?} {role}");
         }
+        for (enabled, expected) in [(false, (200, "")), (true, expected), (true, expected)] {
+            let reply = program
+                .patch("/api/v1/users/zoe", &json!({ "enabled": enabled }))
+                .await;
+            assert_eq!(reply.short(), expected, "{scopes:?} {enabled}");
+        }
         let back = UserChange {
             role: Some(Role::Operator),
+            enabled: Some(true),
             ..UserChange::default()
         };
         server

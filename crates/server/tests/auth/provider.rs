@@ -18,6 +18,8 @@ use sha2::{Digest as _, Sha256};
 
 pub(crate) const CLIENT: &str = "interlock";
 pub(crate) const SECRET: &str = "the-secret-of-the-client";
+/// With what the provider can be asked about a person.
+const ACCESS: &str = "the-access-token";
 
 /// How the provider, or somebody in between, lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,8 @@ struct Inner {
     other: rcgen::KeyPair,
     lie: Mutex<Lie>,
     claims: Mutex<Value>,
+    /// What is said to whoever asks about the person; nothing, if that cannot be asked.
+    info: Mutex<Option<(StatusCode, Value)>>,
     codes: Mutex<HashMap<String, Code>>,
 }
 
@@ -69,12 +73,14 @@ impl Provider {
             other: rcgen::KeyPair::generate().unwrap(),
             lie: Mutex::new(Lie::No),
             claims: Mutex::new(json!({})),
+            info: Mutex::new(None),
             codes: Mutex::default(),
         }));
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(metadata))
             .route("/keys", get(keys))
             .route("/token", post(token))
+            .route("/userinfo", get(userinfo))
             .with_state(provider.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         provider
@@ -87,6 +93,12 @@ impl Provider {
     /// Who signs in next.
     pub(crate) fn person(&self, claims: Value) {
         *self.0.claims.lock().unwrap() = claims;
+    }
+
+    /// What is said about them when the provider is asked. To be set before anybody goes there.
+    pub(crate) fn info(&self, status: u16, claims: Value) {
+        let status = StatusCode::from_u16(status).unwrap();
+        *self.0.info.lock().unwrap() = Some((status, claims));
     }
 
     pub(crate) fn lie(&self, lie: Lie) {
@@ -112,7 +124,7 @@ impl Provider {
 
 async fn metadata(State(provider): State<Provider>) -> Json<Value> {
     let url = provider.url();
-    Json(json!({
+    let mut metadata = json!({
         "issuer": url,
         "authorization_endpoint": format!("{url}/authorize"),
         "token_endpoint": format!("{url}/token"),
@@ -121,7 +133,23 @@ async fn metadata(State(provider): State<Provider>) -> Json<Value> {
         "subject_types_supported": ["public"],
         // A provider that would take anything: what counts is what we take.
         "id_token_signing_alg_values_supported": ["ES256", "RS256", "HS256", "none"],
-    }))
+    });
+    if provider.0.info.lock().unwrap().is_some() {
+        metadata["userinfo_endpoint"] = format!("{url}/userinfo").into();
+    }
+    Json(metadata)
+}
+
+async fn userinfo(State(provider): State<Provider>, headers: HeaderMap) -> Response {
+    let known = format!("Bearer {ACCESS}");
+    if headers
+        .get("authorization")
+        .is_none_or(|value| value != known.as_str())
+    {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let (status, claims) = provider.0.info.lock().unwrap().clone().unwrap();
+    (status, Json(claims)).into_response()
 }
 
 async fn keys(State(provider): State<Provider>) -> Json<Value> {
@@ -154,7 +182,7 @@ async fn token(State(provider): State<Provider>, headers: HeaderMap, body: Strin
         return refuse("invalid_grant");
     }
     let lie = *provider.0.lie.lock().unwrap();
-    let mut answer = json!({ "access_token": "nothing", "token_type": "Bearer", "expires_in": 60 });
+    let mut answer = json!({ "access_token": ACCESS, "token_type": "Bearer", "expires_in": 60 });
     if lie != Lie::Missing {
         answer["id_token"] = provider.id_token(&code.nonce, lie).into();
     }

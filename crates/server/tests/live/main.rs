@@ -11,4 +11,5 @@ mod metrics;
 mod rights;
 mod site;
 mod sse;
+mod streams;
 mod ws;

@@ -17,7 +17,7 @@ use interlock_protocol::{
 };
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, serve};
 use interlock_store::{
-    ApiToken, Batch, Login, NewSession, Options as StoreOptions, QueueLimits, Record, Store, User,
+    ApiToken, Batch, Login, NewSession, NewUser, Options as StoreOptions, QueueLimits, Record, Store,
 };
 use interlock_tools::{BoxFuture, Inventory, Reading, Toolbox};
 use jiff::{SignedDuration, Timestamp};
@@ -141,17 +141,14 @@ impl Site {
     }
 
     pub(crate) async fn user(&self, id: &str, role: Role) {
-        let user = User {
-            id: id.parse().expect("a name"),
+        let new = NewUser {
+            name: id.parse().expect("a name"),
             role,
             password: None,
             identity: None,
-            enabled: true,
-            revision: 1,
             created_at: Timestamp::now(),
-            seen_at: None,
         };
-        self.store.create_user(user).await.expect("a new user");
+        self.store.create_user(new).await.expect("a new user");
     }
 
     pub(crate) async fn new_token(&self, id: &str, user: &str, scope: &str) -> String {

@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use crate::site::{PATIENCE, Site, append};
 
 /// An answer of which the body comes bit by bit.
-struct Stream {
-    status: u16,
-    head: String,
+pub(crate) struct Stream {
+    pub(crate) status: u16,
+    pub(crate) head: String,
     body: BufReader<TcpStream>,
     text: String,
 }
@@ -26,7 +26,7 @@ struct Event {
 }
 
 impl Stream {
-    async fn get(site: &Site, path: &str, headers: &[(&str, &str)]) -> Self {
+    pub(crate) async fn get(site: &Site, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut socket = TcpStream::connect(&site.address).await.unwrap();
         let mut request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n", site.address);
         for (name, value) in headers {

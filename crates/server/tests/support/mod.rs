@@ -26,7 +26,7 @@ use interlock_mask::Masker;
 use interlock_model::{Client as Model, Models, Options as ModelOptions, Provider, Script};
 use interlock_protocol::{ContentHash, Role, UserId};
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, serve, sign_in_link};
-use interlock_store::{ApiToken, Options as StoreOptions, QueueLimits, Store, User};
+use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{Fleet, Inventory, Knowledge, Toolbox};
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -180,19 +180,14 @@ impl Running {
 
     /// A user of this role, made at once.
     pub(crate) async fn user(&self, name: &str, role: Role) -> UserId {
-        let id = UserId::new(name).unwrap();
-        let user = User {
-            id: id.clone(),
+        let new = NewUser {
+            name: name.parse().unwrap(),
             role,
             password: None,
             identity: None,
-            enabled: true,
-            revision: 0,
             created_at: Timestamp::now(),
-            seen_at: None,
         };
-        self.store.create_user(user).await.unwrap();
-        id
+        self.store.create_user(new).await.unwrap().id
     }
 
     /// Somebody of this role, signed in with a link.

@@ -73,7 +73,9 @@ pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
         Some((issuer, subject)) => (Some(issuer), Some(subject)),
         None => (None, None),
     };
-    let taken = self::user(conn, &user.id)?.is_some();
+    if let Some(name) = like(conn, &user.id)? {
+        return Err(Error::Exists { what: "user", name });
+    }
     conn.prepare_cached(
         "INSERT INTO users (id, role, password, issuer, subject, enabled, revision, created_at, seen_at) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -91,16 +93,21 @@ pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
     ])
     .map(drop)
     .map_err(|error| match (is_taken(&error), subject) {
-        (true, Some(subject)) if !taken => Error::Exists {
+        (true, Some(subject)) => Error::Exists {
             what: "user with the provider's subject",
             name: subject.clone(),
         },
-        (true, _) => Error::Exists {
-            what: "user",
-            name: user.id.to_string(),
-        },
-        (false, _) => error.into(),
+        _ => error.into(),
     })
+}
+
+/// The name of somebody that differs from this one in nothing but case.
+fn like(conn: &Connection, id: &UserId) -> Result<Option<String>, Error> {
+    let name = conn
+        .prepare_cached("SELECT id FROM users WHERE id = ? COLLATE NOCASE LIMIT 1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(name)
 }
 
 pub(crate) fn user(conn: &Connection, id: &UserId) -> Result<Option<User>, Error> {

@@ -1,7 +1,7 @@
 //! Who may sign in, with what, and for how long.
 
 use interlock_protocol::{ContentHash, Role, UserId};
-use interlock_store::{ApiToken, Error, Link, Login, Options, SavedView, Store, User, UserChange};
+use interlock_store::{ApiToken, Error, Link, Login, NewUser, Options, SavedView, Store, User, UserChange};
 use jiff::Timestamp;
 
 use crate::support::{at, memory};
@@ -10,16 +10,13 @@ fn id(name: &str) -> UserId {
     name.parse().unwrap()
 }
 
-fn user(name: &str, role: Role) -> User {
-    User {
-        id: id(name),
+fn user(name: &str, role: Role) -> NewUser {
+    NewUser {
+        name: name.parse().unwrap(),
         role,
         password: Some("$argon2id$v=19$…".to_owned()),
         identity: None,
-        enabled: true,
-        revision: 1,
         created_at: at(0),
-        seen_at: None,
     }
 }
 
@@ -56,7 +53,7 @@ const fn change() -> UserChange {
     }
 }
 
-async fn with(people: &[User]) -> Store {
+async fn with(people: &[NewUser]) -> Store {
     let store = memory();
     for person in people {
         store.create_user(person.clone()).await.unwrap();
@@ -69,13 +66,14 @@ async fn people_come_back_as_they_were_and_names_and_identities_are_taken_once()
     let mut eve = user("eve", Role::Viewer);
     eve.identity = Some(("https://id.example".to_owned(), "42".to_owned()));
     eve.password = None;
-    let zoe = user("Zoë Ångström", Role::Admin);
-    let store = with(&[zoe.clone(), eve.clone()]).await;
-    assert_eq!(store.user(&eve.id).await, Ok(Some(eve.clone())));
-    assert_eq!(store.users().await, Ok(vec![zoe, eve.clone()]));
+    let ada = user("Ada.L@example.org", Role::Admin);
+    let store = with(&[ada.clone(), eve.clone()]).await;
+    let (kept_ada, kept_eve) = (User::from(ada), User::from(eve.clone()));
+    assert_eq!(store.user(&kept_eve.id).await, Ok(Some(kept_eve.clone())));
+    assert_eq!(store.users().await, Ok(vec![kept_ada, kept_eve.clone()]));
     assert_eq!(
         store.user_of("https://id.example", "42").await,
-        Ok(Some(eve.clone()))
+        Ok(Some(kept_eve))
     );
     assert_eq!(store.user_of("https://id.example", "43").await, Ok(None));
     assert_eq!(store.user(&id("mallory")).await, Ok(None));
@@ -86,9 +84,41 @@ async fn people_come_back_as_they_were_and_names_and_identities_are_taken_once()
         })
     };
     assert_eq!(store.create_user(eve.clone()).await, exists("user", "eve"));
-    eve.id = id("eve2");
+    eve.name = "eve2".parse().unwrap();
     let taken = exists("user with the provider's subject", "42");
     assert_eq!(store.create_user(eve).await, taken);
+    // A name that differs in nothing but case is the same to whoever reads it.
+    for (name, taken) in [
+        ("EVE", "eve"),
+        ("Eve", "eve"),
+        ("ada.l@EXAMPLE.org", "Ada.L@example.org"),
+    ] {
+        let made = store.create_user(user(name, Role::Viewer)).await;
+        assert_eq!(made, exists("user", taken), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_had_an_odd_name_before_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options::file(folder.path().join("a.db"));
+    let store = Store::open(&options).unwrap();
+    store.create_user(user("ada", Role::Admin)).await.unwrap();
+    store.close().await;
+    let odd = ["Zo\u{eb} \u{c5}ngstr\u{f6}m", "ADA", "oidc:8"];
+    let database = rusqlite::Connection::open(folder.path().join("a.db")).unwrap();
+    for name in odd {
+        let sql = "INSERT INTO users (id, role, enabled, revision, created_at) VALUES (?, 'viewer', 1, 1, 0)";
+        database.execute(sql, [name]).unwrap();
+    }
+    drop(database);
+    let store = Store::open(&options).unwrap();
+    for name in odd {
+        let secret = format!("cookie of {name}");
+        store.create_login(login(&secret, name, at(100))).await.unwrap();
+        let found = store.login(&ContentHash::of(&secret), at(1)).await.unwrap();
+        assert_eq!(found.map(|(_, user)| user.id), Some(id(name)), "{name}");
+    }
 }
 
 #[tokio::test]
@@ -150,9 +180,13 @@ async fn every_change_grows_the_revision_and_no_change_does_not() {
 
 #[tokio::test]
 async fn there_is_always_an_admin_who_may_sign_in() {
-    let mut off = user("off", Role::Admin);
-    off.enabled = false;
-    let store = with(&[user("ada", Role::Admin), off, user("eve", Role::Viewer)]).await;
+    let people = [("ada", Role::Admin), ("off", Role::Admin), ("eve", Role::Viewer)];
+    let store = with(&people.map(|(name, role)| user(name, role))).await;
+    let off = UserChange {
+        enabled: Some(false),
+        ..change()
+    };
+    store.change_user(&id("off"), off).await.unwrap();
     let last = Err(Error::LastAdmin { user: id("ada") });
     let disable = UserChange {
         enabled: Some(false),
@@ -166,7 +200,10 @@ async fn there_is_always_an_admin_who_may_sign_in() {
         assert_eq!(store.change_user(&id("ada"), refused).await.map(drop), last);
     }
     assert_eq!(store.remove_user(&id("ada")).await, last);
-    assert_eq!(store.user(&id("ada")).await, Ok(Some(user("ada", Role::Admin))));
+    assert_eq!(
+        store.user(&id("ada")).await,
+        Ok(Some(user("ada", Role::Admin).into()))
+    );
     // With another one, each of them can go, but not both.
     let promote = UserChange {
         role: Some(Role::Admin),

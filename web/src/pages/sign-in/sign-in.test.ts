@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { ApiError } from '../../api/client';
-import { signInProblem } from './words';
+import { providerProblem, signInProblem } from './words';
 
 describe('why signing in did not work', () => {
   const problem = (status: number, code: string, wait?: number) => new ApiError({ type: '', title: '', status, detail: 'D', code }, wait);
@@ -16,6 +16,19 @@ describe('why signing in did not work', () => {
   ] as const)('%o by %s', (error, way, title, wait) => {
     const said = signInProblem(error, way);
     expect([said.title, said.wait]).toEqual([title, wait]);
+    expect(said.todo).not.toBe('');
+  });
+});
+
+describe('why a provider sent somebody back', () => {
+  it.each([
+    ['FORBIDDEN', 'You may not use this server.'],
+    ['SIGN_IN_OVER', 'This sign-in is over.'],
+    ['UNAVAILABLE', 'The provider cannot be reached.'],
+    ['SIGN_IN_FAILED', 'Signing in with the provider did not work.'],
+  ])('%s', (code, title) => {
+    const said = providerProblem(code);
+    expect(said.title).toBe(title);
     expect(said.todo).not.toBe('');
   });
 });

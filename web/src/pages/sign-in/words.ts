@@ -32,6 +32,9 @@ export function providerProblem(code: string): Said {
   if (code === 'FORBIDDEN') {
     return { title: 'You may not use this server.', todo: 'None of your groups has a role here. An admin can map one under server.oidc.roles.' };
   }
+  if (code === 'SIGN_IN_OVER') {
+    return { title: 'This sign-in is over.', todo: 'It took too long, or the server was started anew in between. Start again.' };
+  }
   if (code === 'RATE_LIMITED') return { title: 'Too many attempts.', todo: 'Wait a moment, then try again.' };
   if (code === 'UNAVAILABLE') {
     return { title: 'The provider cannot be reached.', todo: 'Try again later; the log of the server says why.' };

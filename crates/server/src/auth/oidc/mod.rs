@@ -6,11 +6,12 @@
 mod pending;
 mod people;
 mod provider;
+mod refused;
 
 use std::time::Instant;
 
 use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::{HeaderMap, header};
 use interlock_protocol::UserId;
@@ -20,12 +21,13 @@ use utoipa::IntoParams;
 
 use self::pending::Pending;
 pub(super) use self::provider::Oidc;
-use self::provider::Refused;
+use self::refused::Refused;
 use super::{Auth, cookie, secret};
+use crate::api::answers::{Anybody, Known, Missing};
+use crate::api::extract::Asked;
 use crate::app::App;
 use crate::http::Peer;
 use crate::problem::{Code, Problem};
-use crate::wire::ProblemForm;
 
 /// The cookie that says that the browser that comes back is the one that went away.
 const BOUND: &str = "interlock_oidc";
@@ -36,6 +38,7 @@ const PATIENCE_SECONDS: u64 = 600;
 
 /// Where to go.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Start {
     /// The page to come back to: a path of ours.
@@ -57,11 +60,11 @@ pub(super) struct Callback {
 /// Goes to the provider.
 #[utoipa::path(get, path = "/api/v1/auth/oidc/start", tag = "auth", operation_id = "oidc_start", params(Start),
     responses((status = 303, description = "To the provider, or back to the sign-in page with `error`"),
-        (status = 404, body = ProblemForm)))]
+        Anybody, Known, Missing))]
 pub(super) async fn start(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
-    Query(query): Query<Start>,
+    Asked(query): Asked<Start>,
 ) -> Result<Response, Problem> {
     let oidc = configured(app.auth())?;
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -93,12 +96,12 @@ pub(super) async fn start(
 /// Comes back from the provider.
 #[utoipa::path(get, path = "/api/v1/auth/oidc/callback", tag = "auth", operation_id = "oidc_callback", params(Callback),
     responses((status = 303, description = "To the page, signed in, or back to the sign-in page with `error`"),
-        (status = 404, body = ProblemForm)))]
+        Anybody, Known, Missing))]
 pub(super) async fn callback(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
-    Query(query): Query<Callback>,
+    Asked(query): Asked<Callback>,
 ) -> Result<Response, Problem> {
     let auth = app.auth();
     let oidc = configured(auth)?;

@@ -1,12 +1,12 @@
 //! Which user somebody is whom the provider knows, and which role their groups give them.
 
 use interlock_config::Oidc as Options;
-use interlock_protocol::{Role, UserId};
-use interlock_store::{Error, User, UserChange};
+use interlock_protocol::{ContentHash, Role, UserId, UserName};
+use interlock_store::{Error, NewUser, User, UserChange};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::Refused;
+use super::refused::Refused;
 use crate::auth::Auth;
 
 /// Somebody whom the provider knows.
@@ -17,7 +17,7 @@ pub(super) struct Person {
     /// Their unchanging id there.
     pub(super) subject: String,
     /// What to call them, best first.
-    pub(super) names: Vec<String>,
+    pub(super) names: Vec<UserName>,
     /// What their groups allow.
     pub(super) role: Option<Role>,
 }
@@ -31,14 +31,23 @@ pub(super) fn role(options: &Options, claims: &Map<String, Value>) -> Option<Rol
         .or(options.default_role)
 }
 
-/// The groups that a claim lists: `groups`, or a path such as `realm_access.roles`.
-fn groups(claim: &str, claims: &Map<String, Value>) -> Vec<String> {
-    let found = claims.get(claim).or_else(|| {
+/// Whether the claim is there at all. An empty list is an answer.
+pub(super) fn lists_groups(options: &Options, claims: &Map<String, Value>) -> bool {
+    listed(&options.groups_claim, claims).is_some_and(|groups| !groups.is_null())
+}
+
+/// What a claim says: `groups`, or a path such as `realm_access.roles`.
+fn listed<'c>(claim: &str, claims: &'c Map<String, Value>) -> Option<&'c Value> {
+    claims.get(claim).or_else(|| {
         let mut parts = claim.split('.');
         let first = claims.get(parts.next()?)?;
         parts.try_fold(first, |value, part| value.get(part))
-    });
-    match found {
+    })
+}
+
+/// The groups that a claim lists.
+fn groups(claim: &str, claims: &Map<String, Value>) -> Vec<String> {
+    match listed(claim, claims) {
         Some(Value::Array(items)) => items
             .iter()
             .filter_map(|item| item.as_str().map(str::to_owned))
@@ -46,6 +55,29 @@ fn groups(claim: &str, claims: &Map<String, Value>) -> Vec<String> {
         Some(Value::String(one)) => vec![one.clone()],
         _ => Vec::new(),
     }
+}
+
+/// What to call somebody, best first. What could be mistaken for another's name is passed over; the last is always
+/// there, and nobody else's.
+pub(super) fn names(
+    name: Option<String>,
+    email: Option<String>,
+    issuer: &str,
+    subject: &str,
+) -> Vec<UserName> {
+    let own = ContentHash::of(format!("{issuer}\n{subject}")).to_string();
+    let own: String = own.chars().take(16).collect();
+    let wanted = [
+        name,
+        email,
+        Some(format!("oidc-{subject}")),
+        Some(format!("oidc-{own}")),
+    ];
+    wanted
+        .iter()
+        .flatten()
+        .filter_map(|text| UserName::new(text).ok())
+        .collect()
 }
 
 impl Auth {
@@ -108,22 +140,16 @@ impl Auth {
 
     /// A name that is taken is somebody else's: the next is tried.
     async fn make(&self, person: Person, role: Role) -> Result<User, Refused> {
-        for name in &person.names {
-            let Ok(id) = UserId::new(name.as_str()) else {
-                continue;
-            };
-            let user = User {
-                id,
+        for name in person.names {
+            let new = NewUser {
+                name,
                 role,
                 password: None,
                 identity: Some((person.issuer.clone(), person.subject.clone())),
-                enabled: true,
-                revision: 0,
                 created_at: Timestamp::now(),
-                seen_at: None,
             };
-            match self.store.create_user(user.clone()).await {
-                Ok(()) => {
+            match self.store.create_user(new).await {
+                Ok(user) => {
                     let details = json!({ "role": role.as_str(), "how": "oidc", "issuer": person.issuer });
                     self.note(None, "user.created", Some(user.id.as_str()), details)
                         .await
@@ -141,6 +167,36 @@ impl Auth {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_the_provider_is_plain_or_another_is_taken() {
+        let own = "oidc-646fd7cc7b9c769b";
+        let cases: [(Option<&str>, Option<&str>, &str, &[&str]); 7] = [
+            (Some("zoe"), None, "8", &["zoe", "oidc-8", own]),
+            (
+                Some("Zo\u{eb} \u{c5}"),
+                Some("zoe@example.org"),
+                "8",
+                &["zoe@example.org", "oidc-8", own],
+            ),
+            // A letter of another alphabet does not make an admin.
+            (Some("\u{430}dmin"), None, "8", &["oidc-8", own]),
+            (Some("admin\u{200b}"), None, "8", &["oidc-8", own]),
+            (Some(" admin"), None, "8", &["oidc-8", own]),
+            (None, None, "8", &["oidc-8", own]),
+            (None, None, "auth0|5f7c", &["oidc-73c8d2b8a91fec83"]),
+        ];
+        for (name, email, subject, expected) in cases {
+            let found = names(
+                name.map(str::to_owned),
+                email.map(str::to_owned),
+                "https://id.example",
+                subject,
+            );
+            let found: Vec<&str> = found.iter().map(UserName::as_str).collect();
+            assert_eq!(found, expected, "{name:?} {email:?} {subject}");
+        }
+    }
 
     #[test]
     fn groups_become_the_highest_role() {

@@ -10,10 +10,11 @@ use openidconnect::core::{
     CoreRevocableToken, CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
 };
 use openidconnect::{
-    AdditionalClaims, AuthorizationCode, Client, ClientId, ClientSecret, CsrfToken, EmptyExtraTokenFields,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields, IssuerUrl,
-    Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse,
-    StandardTokenResponse, TokenResponse as _,
+    AccessToken, AdditionalClaims, AuthorizationCode, ClaimsVerificationError, Client, ClientId,
+    ClientSecret, CsrfToken, EmptyExtraTokenFields, EndUserEmail, EndpointMaybeSet, EndpointNotSet,
+    EndpointSet, HttpRequest, HttpResponse, IdToken, IdTokenClaims, IdTokenFields, IssuerUrl, Nonce,
+    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse,
+    StandardTokenResponse, SubjectIdentifier, TokenResponse as _, UserInfoClaims, UserInfoError,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use super::pending::OnTheirWay;
-use super::people::{Person, role};
-use crate::problem::Code;
+use super::people::{Person, lists_groups, names, role};
+use super::refused::Refused;
 
 /// How long what the provider says about itself is believed.
 const FRESH: Duration = Duration::from_hours(1);
@@ -53,6 +54,31 @@ struct Further {
 
 impl AdditionalClaims for Further {}
 
+/// What the provider told about somebody.
+struct Told {
+    name: Option<String>,
+    email: Option<String>,
+    further: Map<String, Value>,
+}
+
+impl Told {
+    /// What was not told before. What was told stays: it is signed.
+    fn learn(&mut self, more: Self) {
+        self.name = self.name.take().or(more.name);
+        self.email = self.email.take().or(more.email);
+        for (claim, value) in more.further {
+            self.further.entry(claim).or_insert(value);
+        }
+    }
+}
+
+/// An address that nobody verified is nobody's.
+fn verified(is: Option<bool>, email: Option<&EndUserEmail>) -> Option<String> {
+    email.filter(|_| is == Some(true)).map(|email| email.to_string())
+}
+
+type Claims = IdTokenClaims<Further, CoreGenderClaim>;
+type Token = IdToken<Further, CoreGenderClaim, CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm>;
 type Fields = IdTokenFields<
     Further,
     EmptyExtraTokenFields,
@@ -79,80 +105,6 @@ type Known = Client<
     EndpointMaybeSet,
     EndpointMaybeSet,
 >;
-
-/// Why somebody could not sign in with the provider.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(in crate::auth) enum Refused {
-    #[error("the state is unknown, was used or is too old")]
-    State,
-    #[error("another browser came back than the one that went")]
-    OtherBrowser,
-    #[error("the provider said no")]
-    Provider,
-    #[error("the provider cannot be asked: {0}")]
-    Unreachable(String),
-    #[error("the code was not taken: {0}")]
-    Code(String),
-    #[error("there is no id token")]
-    NoToken,
-    #[error("the id token is not to be trusted: {0}")]
-    Token(String),
-    #[error("none of their groups has a role")]
-    NoRole,
-    #[error("every name of theirs is taken by somebody else")]
-    NoName,
-    #[error("they may not sign in at present")]
-    Disabled,
-    #[error("nobody else would be an admin")]
-    LastAdmin,
-    #[error("the store does not work")]
-    Store(Code),
-}
-
-impl Refused {
-    /// A word for the audit log.
-    pub(super) const fn as_str(&self) -> &'static str {
-        match self {
-            Self::State => "oidc: state",
-            Self::OtherBrowser => "oidc: other browser",
-            Self::Provider => "oidc: provider",
-            Self::Unreachable(_) => "oidc: unreachable",
-            Self::Code(_) => "oidc: code",
-            Self::NoToken => "oidc: no token",
-            Self::Token(_) => "oidc: token",
-            Self::NoRole => "oidc: no role",
-            Self::NoName => "oidc: no name",
-            Self::Disabled => "oidc: disabled",
-            Self::LastAdmin => "oidc: last admin",
-            Self::Store(_) => "oidc: store",
-        }
-    }
-
-    /// What the sign-in page is told.
-    pub(super) const fn code(&self) -> Code {
-        match self {
-            Self::NoRole | Self::Disabled => Code::Forbidden,
-            Self::Unreachable(_) => Code::Unavailable,
-            Self::NoName | Self::LastAdmin => Code::Conflict,
-            Self::Store(code) => *code,
-            Self::State
-            | Self::OtherBrowser
-            | Self::Provider
-            | Self::Code(_)
-            | Self::NoToken
-            | Self::Token(_) => Code::SignInFailed,
-        }
-    }
-}
-
-impl From<interlock_store::Error> for Refused {
-    fn from(error: interlock_store::Error) -> Self {
-        match error {
-            interlock_store::Error::LastAdmin { .. } => Self::LastAdmin,
-            error => Self::Store(crate::Problem::from(error).code()),
-        }
-    }
-}
 
 /// A failed request to the provider.
 #[derive(Debug, thiserror::Error)]
@@ -254,33 +206,75 @@ impl Oidc {
             .await
             .map_err(|error| Refused::Code(brief(&error.to_string())))?;
         let token = answer.id_token().ok_or(Refused::NoToken)?;
-        let untrusted =
-            |error: &openidconnect::ClaimsVerificationError| Refused::Token(brief(&error.to_string()));
+        let claims = self.verified(&client, token, &nonce, redirect).await?;
+        let subject = claims.subject();
+        let mut told = Told {
+            name: claims.preferred_username().map(|name| name.to_string()),
+            email: verified(claims.email_verified(), claims.email()),
+            further: claims.additional_claims().all.clone(),
+        };
+        if !lists_groups(&self.options, &told.further)
+            && let Some(more) = self.user_info(&client, answer.access_token(), subject).await?
+        {
+            told.learn(more);
+        }
+        let issuer = claims.issuer().to_string();
+        let subject = subject.to_string();
+        Ok(Person {
+            names: names(told.name, told.email, &issuer, &subject),
+            issuer,
+            subject,
+            role: role(&self.options, &told.further),
+        })
+    }
+
+    /// What an id token says, if the provider said it, to us, for this sign-in.
+    async fn verified(
+        &self,
+        client: &Known,
+        token: &Token,
+        nonce: &Nonce,
+        redirect: &str,
+    ) -> Result<Claims, Refused> {
+        let untrusted = |error: &ClaimsVerificationError| Refused::Token(brief(&error.to_string()));
         let verifier = client.id_token_verifier().set_allowed_algs(SIGNATURES);
-        let claims = match token.claims(&verifier, &nonce) {
-            Ok(claims) => claims.clone(),
+        match token.claims(&verifier, nonce) {
+            Ok(claims) => Ok(claims.clone()),
             // The provider may have new keys.
-            Err(openidconnect::ClaimsVerificationError::SignatureVerification(_)) => {
+            Err(ClaimsVerificationError::SignatureVerification(_)) => {
                 let client = self.client(redirect, AGAIN).await?;
                 let verifier = client.id_token_verifier().set_allowed_algs(SIGNATURES);
-                let claims = token.claims(&verifier, &nonce);
-                claims.map_err(|error| untrusted(&error))?.clone()
+                let claims = token.claims(&verifier, nonce);
+                Ok(claims.map_err(|error| untrusted(&error))?.clone())
             }
-            Err(error) => return Err(untrusted(&error)),
-        };
-        let subject = claims.subject().to_string();
-        let mut names = Vec::new();
-        names.extend(claims.preferred_username().map(|name| name.to_string()));
-        if claims.email_verified() == Some(true) {
-            names.extend(claims.email().map(|email| email.to_string()));
+            Err(error) => Err(untrusted(&error)),
         }
-        names.push(format!("oidc:{subject}"));
-        Ok(Person {
-            issuer: claims.issuer().to_string(),
-            subject,
-            names,
-            role: role(&self.options, &claims.additional_claims().all),
-        })
+    }
+
+    /// What the provider says about the same person when it is asked: many list groups only there. Nothing, if it
+    /// cannot be asked that.
+    async fn user_info(
+        &self,
+        client: &Known,
+        access: &AccessToken,
+        subject: &SubjectIdentifier,
+    ) -> Result<Option<Told>, Refused> {
+        let Ok(request) = client.user_info(access.clone(), Some(subject.clone())) else {
+            return Ok(None);
+        };
+        let asking = |request| self.ask(request);
+        let answer: Result<UserInfoClaims<Further, CoreGenderClaim>, _> =
+            request.request_async(&asking).await;
+        // Whoever cannot be asked about is not somebody without groups: that would take away what they have.
+        let said = answer.map_err(|error| match error {
+            UserInfoError::Request(error) => Refused::Unreachable(brief(&error.to_string())),
+            other => Refused::UserInfo(brief(&other.to_string())),
+        })?;
+        Ok(Some(Told {
+            name: said.preferred_username().map(|name| name.to_string()),
+            email: verified(said.email_verified(), said.email()),
+            further: said.additional_claims().all.clone(),
+        }))
     }
 
     async fn client(&self, redirect: &str, fresh: Duration) -> Result<Known, Refused> {
@@ -358,6 +352,7 @@ fn safe(metadata: &CoreProviderMetadata) -> Result<(), Refused> {
     let endpoints = [
         Some(metadata.authorization_endpoint().url()),
         metadata.token_endpoint().map(openidconnect::TokenUrl::url),
+        metadata.userinfo_endpoint().map(openidconnect::UserInfoUrl::url),
         Some(metadata.jwks_uri().url()),
     ];
     for url in endpoints.into_iter().flatten() {
