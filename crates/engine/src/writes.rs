@@ -14,6 +14,8 @@ use crate::error::Error;
 pub(crate) const KILL_SWITCH: &str = "kill_switch";
 /// What a question in a session that is there already is called in the log of what people did.
 pub(crate) const ASKED: &str = "session.asked";
+/// Which question that was, among its facts: the hash of the input.
+pub(crate) const QUESTION_HASH: &str = "question";
 /// The setting that says who moved it last.
 const KILL_SWITCH_BY: &str = "kill_switch_by";
 

@@ -31,6 +31,7 @@ mod reads;
 mod record;
 mod sqlite;
 mod store;
+mod used;
 
 pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
 pub use error::Error;
@@ -49,3 +50,4 @@ pub use record::{
     Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
 pub use store::{Store, Work};
+pub use used::{ModelHealth, SessionUse};

@@ -16,6 +16,7 @@ mod read;
 mod retain;
 mod trace;
 mod usage;
+mod used;
 mod writer;
 
 #[cfg(test)]
@@ -70,6 +71,7 @@ pub(crate) mod look {
     };
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};
+    pub(crate) use super::used::{model_health, usage_of};
 }
 
 /// How many reads run at the same time.

@@ -18,6 +18,7 @@ import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
 import { useCards } from '../approvals/useCards';
+import { Marks } from '../sessions/Marks';
 import { useLatest } from './latest';
 
 type Summary = Schemas['SessionSummary'];
@@ -73,8 +74,7 @@ function Recent({ sessions }: { sessions: readonly Summary[] }) {
           <Link to="/sessions/$id" params={{ id: session.id }} className="row">
             <StatusBadge status={session.status} />
             <span className="grow truncate">{session.title}</span>
-            {session.writes > 0 && <span className="wide"><ToneBadge tone="write">{plural(session.writes, 'write')}</ToneBadge></span>}
-            {session.refusals > 0 && <span className="wide"><ToneBadge tone="refused">{session.refusals} refused</ToneBadge></span>}
+            <span className="wide marks"><Marks session={session} /></span>
             <span className="dim"><Ago at={session.completed_at ?? session.last_interaction_at} /></span>
           </Link>
         </li>
