@@ -22,6 +22,9 @@ use super::source::Source;
 use super::subscriber::Subscriber;
 use super::{Channel, Frame, tail};
 
+/// What ends a session.
+const OVER: &str = "session.completed";
+
 /// Hands what happens to everybody who watches. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Hub {
@@ -196,6 +199,10 @@ impl Inner {
             self.hand_to(&mut state, &own, event);
             if OF_SESSIONS.contains(&event.kind.as_str()) {
                 self.hand_to(&mut state, &Channel::Sessions, event);
+            }
+            // Also where another process ended it.
+            if event.kind == OVER {
+                state.so_far.over(&event.session);
             }
             state.position = event.position;
         }

@@ -61,9 +61,7 @@ impl SoFar {
     /// Something was kept: what it is made of, or what it ends, is in the record.
     pub(super) fn kept(&mut self, event: &Event) {
         match &event.body {
-            EventBody::SessionCompleted { .. } => {
-                self.streams.retain(|_, stream| stream.session != event.session);
-            }
+            EventBody::SessionCompleted { .. } => self.over(&event.session),
             EventBody::ProposalReceived { .. }
             | EventBody::DecisionMade { .. }
             | EventBody::AnswerGiven { .. }
@@ -74,6 +72,11 @@ impl SoFar {
             }
             _ => {}
         }
+    }
+
+    /// A session is over.
+    pub(super) fn over(&mut self, session: &SessionId) {
+        self.streams.retain(|_, stream| stream.session != *session);
     }
 
     /// What a session's models have written so far, as frames in order.
@@ -224,7 +227,7 @@ mod tests {
                 ("text".to_owned(), "It works".to_owned(), Some(5)),
             ]
         );
-        assert_eq!(shown(&so_far, 3), []);
+        assert!(shown(&so_far, 3).is_empty());
     }
 
     #[test]
@@ -266,7 +269,8 @@ mod tests {
             so_far.wrote(&session(1), &execution(1), "text", &text);
             whole.push_str(&text);
         }
-        let [(kind, text, Some(offset))] = &shown(&so_far, 1)[..] else {
+        let left = shown(&so_far, 1);
+        let [(kind, text, Some(offset))] = &left[..] else {
             panic!("one piece is left");
         };
         assert_eq!(kind, "text");

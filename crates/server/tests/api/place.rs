@@ -169,7 +169,7 @@ replies:
 "#;
 
 /// What another model says.
-const SECOND: &str = r#"replies: [{text: "The second model answers."}]"#;
+const SECOND: &str = r#"replies: [{text: "The second model answers.", repeat: forever}]"#;
 
 /// The people, each with their role.
 pub(crate) const PEOPLE: [(&str, Role); 6] = [

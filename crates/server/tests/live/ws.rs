@@ -295,7 +295,7 @@ async fn what_a_model_writes_comes_before_what_is_kept_of_it() {
 
 #[tokio::test]
 async fn whoever_comes_in_the_middle_of_a_text_has_the_whole_of_it() {
-    let said = "Everything is as it should be, and nothing has to be done about it.";
+    let said = "Everything is as it should be. Everything is as it should be.";
     let reply = json!({ "text": said, "chunk_size": 4, "chunk_delay": "100ms" });
     let site = Site::start_saying(&reply, install_metrics(), |_| {}).await;
     let submission = interlock_engine::Submission::question("how is it?");

@@ -51,7 +51,7 @@ function Running({ session }: { session: Summary }) {
   const latest = useLatest(session);
   return (
     <Paper withBorder p="sm" component="article">
-      <Group justify="space-between" wrap="nowrap" gap="sm">
+      <Group justify="space-between" wrap="nowrap" gap="sm" className="running">
         <Anchor fw={600} size="sm" c="inherit" underline="hover" className="truncate" renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: session.id }} />}>{session.title}</Anchor>
         <Group gap="sm" wrap="nowrap">
           <Text size="sm" c="dimmed"><Elapsed from={session.started_at ?? session.created_at} /></Text>

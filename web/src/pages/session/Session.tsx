@@ -1,4 +1,4 @@
-import { Button, Tabs, Title } from '@mantine/core';
+import { Button, Tabs, Text, Title } from '@mantine/core';
 import { useElementSize, useMediaQuery } from '@mantine/hooks';
 import { useParams, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -154,7 +154,7 @@ function SessionPage({ id }: { id: string }) {
   return (
     <div ref={page} className={classes.page} style={{ height }}>
       <Header detail={detail} resource={resource} onChanged={watch.refresh} />
-      {connection === 'lost' && running && <div className="dim" role="status">The line to the server is lost; it comes back by itself, and nothing is missed.</div>}
+      {connection === 'lost' && running && <Text size="sm" c="dimmed" role="status">The line to the server is lost; it comes back by itself, and nothing is missed.</Text>}
       {partial !== undefined && <Failed error={partial} retry={watch.retry} />}
       {narrow ? (
         <>
