@@ -256,13 +256,13 @@ async fn a_list_says_how_bad_an_alert_is_and_models_how_they_failed() {
     let accepted = place.post("olga", "/alerts", &body).await.ok(202);
     let session = SessionId::new(text(&accepted, "session")).unwrap();
     place.work(&session).await;
+    let list = place.get("vera", "/sessions").await.ok(200);
+    assert_eq!(text(&list["sessions"][0], "severity"), "critical");
     // The script has nothing to say to this.
     let path = format!("/sessions/{session}/messages");
     let again = json!({"message": "and now?"});
     place.post("olga", &path, &again).await.ok(202);
     place.work(&session).await;
-    let list = place.get("vera", "/sessions").await.ok(200);
-    assert_eq!(text(&list["sessions"][0], "severity"), "critical");
     let models = place.get("vera", "/models").await.ok(200);
     let (used, unused) = (&models["models"][0], &models["models"][1]);
     assert!(used["last_success_at"].is_string(), "{used:#}");

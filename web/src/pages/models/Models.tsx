@@ -19,10 +19,13 @@ type Model = Schemas['Model'];
 
 function Name({ model }: { model: Model }) {
   return (
-    <Group gap="sm" wrap="nowrap">
-      <Text size="sm" fw={600}>{model.name}</Text>
-      {model.default && <Text size="xs" c="dimmed" title="Is asked where nothing else is said.">default</Text>}
-    </Group>
+    <div>
+      <Group gap="sm" wrap="nowrap">
+        <Text size="sm" fw={600} className="nowrap">{model.name}</Text>
+        {model.default && <Text size="xs" c="dimmed" title="Is asked where nothing else is said.">default</Text>}
+      </Group>
+      <Text size="xs" c="dimmed">{model.provider}{model.model !== '' && <> · <Mono>{model.model}</Mono></>}</Text>
+    </div>
   );
 }
 
@@ -63,9 +66,9 @@ function ModelCard({ model }: { model: Model }) {
 const COLUMNS: Column<Model>[] = [
   { key: 'name', title: 'Name', value: ({ name }) => name, render: (model) => <Name model={model} /> },
   { key: 'health', title: 'Last call', value: (model) => healthOf(model).words, render: (model) => <Doing model={model} /> },
-  { key: 'model', title: 'Model', value: ({ model }) => model, render: ({ model }) => (model === '' ? <span className="dim">–</span> : <span className="nowrap"><Mono>{model}</Mono></span>) },
-  { key: 'provider', title: 'Provider', value: ({ provider }) => provider, render: ({ provider }) => provider },
-  { key: 'calls', title: 'Calls, 30 days', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
+  { key: 'model', title: 'Model', hidden: true, value: ({ model }) => model, render: ({ model }) => (model === '' ? <span className="dim">–</span> : <span className="nowrap"><Mono>{model}</Mono></span>) },
+  { key: 'provider', title: 'Provider', hidden: true, value: ({ provider }) => provider, render: ({ provider }) => provider },
+  { key: 'calls', title: 'Calls', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
   { key: 'failed', title: 'Failed', align: 'right', value: ({ failed }) => failed, render: ({ failed, calls }) => <FailedCount failed={failed} calls={calls} /> },
   { key: 'in', title: 'Tokens in', align: 'right', value: (model) => model.input_tokens, render: (model) => count(model.input_tokens) },
   { key: 'out', title: 'Tokens out', align: 'right', value: (model) => model.output_tokens, render: (model) => count(model.output_tokens) },
@@ -78,7 +81,7 @@ const COLUMNS: Column<Model>[] = [
 export function Models() {
   const { data, error, refetch } = useApi<Schemas['ModelList']>(['models'], '/models', undefined, { refetchInterval: 60_000 });
   return (
-    <Page title="Models">
+    <Page title="Models" actions={<Text size="sm" c="dimmed">the last 30 days</Text>}>
       {error ? (
         <Failed error={error} retry={() => void refetch()} />
       ) : !data ? (
