@@ -168,9 +168,7 @@ impl Engine {
         let input = self.inner.setup.masker.mask_text(question).into_owned();
         // First, so that nothing comes of a question whose asker is not known. Its hash says which question it was.
         let asked = json!({ QUESTION_HASH: ContentHash::of(&input) });
-        self.inner
-            .audit(by, ASKED, Some(session.as_str()), asked)
-            .await?;
+        self.inner.audit(by, ASKED, Some(session.as_str()), asked).await?;
         let (store, queue) = (&self.inner.setup.store, &self.inner.setup.queue);
         let now = Timestamp::now();
         match overrides {

@@ -56,7 +56,11 @@ pub(super) async fn since_it_ended(engine: &Inner, snapshot: &Snapshot) -> Resul
 
 /// Who asked what a run answers: the owner for the first, then whoever asked that very question last. Nothing for an alert
 /// of a program.
-pub(super) async fn asked_by(engine: &Inner, snapshot: &Snapshot, run: &Run) -> Result<Option<UserId>, Error> {
+pub(super) async fn asked_by(
+    engine: &Inner,
+    snapshot: &Snapshot,
+    run: &Run,
+) -> Result<Option<UserId>, Error> {
     let submitted = &snapshot.session.submitted;
     let before = |other: &Run| other.id != run.id && other.channel != DIRECT;
     if !snapshot.runs.iter().any(before) {

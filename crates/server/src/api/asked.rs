@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn evidence_says_what_was_asked_without_its_secrets() {
         let masker = Masker::built_in();
-        let get = json!({"action": "get", "target_resource_id": "node:delly", "unit": "jellyfin", "lines": 5});
+        let get =
+            json!({"action": "get", "target_resource_id": "node:delly", "unit": "jellyfin", "lines": 5});
         let early = "2026-01-01T00:00:00Z";
         let late = "2026-01-01T00:00:30Z";
         let shown = |calls: &[Call]| asked(&masker, calls, &evidence("call_1"));
@@ -91,6 +92,9 @@ mod tests {
         let secret = "curl -H 'Authorization: Bearer ghp_0123456789abcdefghijklmnopqrstuvwxyz' localhost";
         let masked = shown(&[call(early, Some(secret), &get)]).unwrap();
         assert!(!masked.contains("ghp_0123"), "{masked}");
-        assert_eq!(asked(&masker, &[call(early, None, &get)], &evidence("other")), None);
+        assert_eq!(
+            asked(&masker, &[call(early, None, &get)], &evidence("other")),
+            None
+        );
     }
 }

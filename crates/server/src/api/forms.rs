@@ -60,7 +60,11 @@ fn severity(input: &str) -> Option<String> {
         return None;
     }
     let (_, rest) = input.split_once("\"severity\"")?;
-    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let rest = rest
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start()
+        .strip_prefix('"')?;
     let (word, _) = rest.split_once('"')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_ ".contains(c);
     (!word.trim().is_empty() && word.len() <= SEVERITY && word.chars().all(plain))
@@ -247,7 +251,11 @@ pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
         kind: entry.kind,
         status: entry.status,
         content: entry.content,
-        author: entry.metadata.get("by").and_then(Value::as_str).map(str::to_owned),
+        author: entry
+            .metadata
+            .get("by")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         metadata: Some(entry.metadata).filter(Value::is_object),
         at: entry.at,
         updated_at: entry.updated_at,
@@ -352,10 +360,16 @@ mod tests {
     #[test]
     fn an_alert_says_how_bad_it_is_in_its_own_word() {
         let cases = [
-            (r#"{"labels": {"severity": "Critical", "x": 1}}"#, Some("critical")),
+            (
+                r#"{"labels": {"severity": "Critical", "x": 1}}"#,
+                Some("critical"),
+            ),
             (r#"[{"severity":"page"}, {"severity":"info"}]"#, Some("page")),
             // The rest was cut.
-            (r#"{"labels":{"severity":"warning","instance":"web:91"#, Some("warning")),
+            (
+                r#"{"labels":{"severity":"warning","instance":"web:91"#,
+                Some("warning"),
+            ),
             (r#"{"labels":{"severity":"warn"#, None),
             (r#"{"severity": 3}"#, None),
             (r#"{"severity": "<b>x</b>"}"#, None),

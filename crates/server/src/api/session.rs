@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Missing, Signed};
-use super::extract::{Asked, At, MOST_PLACE, missing, number};
 use super::asked::asked;
+use super::extract::{Asked, At, MOST_PLACE, missing, number};
 use super::forms;
 use crate::access::{Access, Caller};
 use crate::app::App;

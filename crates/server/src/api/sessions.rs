@@ -129,7 +129,10 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
         },
     };
     let mut sessions: Vec<SessionSummary> = found.sessions.iter().map(forms::summary_of_listed).collect();
-    let ids = found.sessions.iter().map(|listed| listed.session.submitted.id.clone());
+    let ids = found
+        .sessions
+        .iter()
+        .map(|listed| listed.session.submitted.id.clone());
     let used = app.store().usage_of(ids.collect()).await?;
     for (session, used) in sessions.iter_mut().zip(used) {
         session.usage = Usage {

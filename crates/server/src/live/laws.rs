@@ -366,7 +366,10 @@ async fn whoever_comes_in_the_middle_of_a_text_has_the_whole_of_it() {
             .filter_map(|frame| frame["delta"].as_str().map(str::to_owned))
             .collect();
         assert_eq!(text, pieces.concat(), "joins at {joins}, after {reads} pages");
-        assert_eq!(frames.iter().filter(|f| f.position().is_some()).count(), 2 * PAGE as usize);
+        assert_eq!(
+            frames.iter().filter(|f| f.position().is_some()).count(),
+            2 * PAGE as usize
+        );
     }
 }
 

@@ -111,17 +111,14 @@ impl SoFar {
                 self.streams.remove(&quiet);
             }
         }
-        let stream = self
-            .streams
-            .entry(execution.clone())
-            .or_insert_with(|| Stream {
-                session: session.clone(),
-                asked: None,
-                pieces: Vec::new(),
-                bytes: 0,
-                left_out: 0,
-                turn: 0,
-            });
+        let stream = self.streams.entry(execution.clone()).or_insert_with(|| Stream {
+            session: session.clone(),
+            asked: None,
+            pieces: Vec::new(),
+            bytes: 0,
+            left_out: 0,
+            turn: 0,
+        });
         stream.turn = self.turn;
         stream
     }
@@ -233,7 +230,9 @@ mod tests {
     #[test]
     fn what_is_kept_or_over_is_let_go() {
         let status = Status::Completed;
-        let given = |text: &str| EventBody::AnswerGiven { text: text.to_owned() };
+        let given = |text: &str| EventBody::AnswerGiven {
+            text: text.to_owned(),
+        };
         let cases = [
             (event(1, Some(1), EventBody::ExecutionCompleted { status }), 0),
             (event(1, Some(1), given("x")), 0),

@@ -111,10 +111,7 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
     assert_eq!(place.get("vera", &format!("{path}/stream")).await.problem(), gone);
     let restore = place.post("olga", &format!("{path}/restore"), &json!({})).await;
     assert_eq!(restore.status, 204);
-    assert_eq!(
-        place.get("vera", &path).await.ok(200)["deleted_at"],
-        json!(null)
-    );
+    assert_eq!(place.get("vera", &path).await.ok(200)["deleted_at"], json!(null));
     assert_eq!(place.get("vera", "/sessions").await.ok(200)["total"], 1);
     place.get("vera", &approval).await.ok(200);
     let audit = place.get("root", "/audit?action=session.").await.ok(200);

@@ -24,7 +24,10 @@ async fn approved(happens: impl AsyncFnOnce(&Place)) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changed_since_is_told() {
     let after = approved(async |place: &Place| place.machine.become_state("stopped")).await;
-    assert_eq!((text(&after, "status"), &after["action"]), ("approved", &json!(null)));
+    assert_eq!(
+        (text(&after, "status"), &after["action"]),
+        ("approved", &json!(null))
+    );
     let not = &after["not_run"];
     assert!(
         !text(not, "code").is_empty() && !text(not, "rule").is_empty(),

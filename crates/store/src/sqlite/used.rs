@@ -72,5 +72,7 @@ fn last_failure(conn: &Connection, name: &str, since: i64) -> Result<Option<(Tim
         )?
         .query_row(params![since, name], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    found.map(|(at, error)| Ok((time(at)?, json(&error)?))).transpose()
+    found
+        .map(|(at, error)| Ok((time(at)?, json(&error)?)))
+        .transpose()
 }
