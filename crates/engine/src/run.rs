@@ -8,13 +8,13 @@ use interlock_gate::State;
 use interlock_protocol::{ContentHash, EventBody, ExecutionId, Label, RunId, SessionKind, StageId, Status};
 use interlock_store::{Batch, Claim, Execution, Record, Run, Snapshot, Stage};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 mod standing;
 mod verdict;
 
-use standing::{Standing, close_stale, since_it_ended, standing};
+use standing::{Standing, asked_by, close_stale, since_it_ended, standing};
 use verdict::{Ended, Verdict, answered, judge, status_of, worst};
 
 use crate::agent::{self, Agent, End};
@@ -450,6 +450,8 @@ impl Session<'_> {
             }
             Some(mut execution) => {
                 if !asked {
+                    // Somebody may have chosen another model for what comes.
+                    execution.model.clone_from(&plan.model);
                     execution.iterations = 0;
                     execution.error = None;
                     execution.completed_at = None;
@@ -536,11 +538,12 @@ impl Session<'_> {
             }
         }
         agent.history.begin_run();
+        let by = asked_by(&self.work.engine, &self.snapshot, &self.run).await?;
         agent.show(
             "user_question",
             "completed",
             self.run.input.clone(),
-            Value::Null,
+            by.map_or(Value::Null, |by| json!({ "by": by })),
             now,
         );
         // Only a person's words name something; an alert's come from outside.

@@ -1,13 +1,13 @@
 //! Taking questions and alerts: what they are, whether they may wait, and which session a repeated one joins.
 
-use interlock_protocol::{ControlLevel, Label, SessionId, SessionKind, UserId};
+use interlock_protocol::{ContentHash, ControlLevel, Label, SessionId, SessionKind, UserId};
 use interlock_store::{NewSession, Submitted};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, Overrides};
 use crate::error::{Error, draw};
-use crate::writes::ASKED;
+use crate::writes::{ASKED, QUESTION_HASH};
 
 /// A question or an alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,9 +123,39 @@ impl Engine {
         }
     }
 
-    /// Takes the next question of a chat. Who asked is written down: where four eyes are wanted, they do not approve what
+    /// Takes the next question of a chat, for the model that it had. Who asked is written down: where four eyes are wanted, they do not approve what
     /// comes of it.
     pub async fn ask_again(&self, session: &SessionId, by: &UserId, question: &str) -> Result<(), Error> {
+        self.follow_up(session, by, question, None).await
+    }
+
+    /// Takes the next question of a chat for another model, which answers from here on.
+    pub async fn ask_another(
+        &self,
+        session: &SessionId,
+        by: &UserId,
+        question: &str,
+        model: &str,
+    ) -> Result<(), Error> {
+        let submitted = self.inner.setup.store.session(session).await?.submitted;
+        let mut overrides: Overrides =
+            serde_json::from_value(submitted.options).map_err(|source| Error::Unreadable {
+                what: format!("the options of {session}"),
+                source,
+            })?;
+        overrides.model = Some(model.to_owned());
+        // Found out now, not when a worker has it.
+        self.inner.stages(&submitted.chain, &overrides)?;
+        self.follow_up(session, by, question, Some(overrides)).await
+    }
+
+    async fn follow_up(
+        &self,
+        session: &SessionId,
+        by: &UserId,
+        question: &str,
+        overrides: Option<Overrides>,
+    ) -> Result<(), Error> {
         if question.trim().is_empty() {
             return Err(Error::NotNow("the question is empty".to_owned()));
         }
@@ -136,15 +166,20 @@ impl Engine {
             )));
         }
         let input = self.inner.setup.masker.mask_text(question).into_owned();
-        // First, so that nothing comes of a question whose asker is not known.
-        self.inner
-            .audit(by, ASKED, Some(session.as_str()), json!({}))
-            .await?;
-        self.inner
-            .setup
-            .store
-            .submit_input(session, input, &self.inner.setup.queue, Timestamp::now())
-            .await?;
+        // First, so that nothing comes of a question whose asker is not known. Its hash says which question it was.
+        let asked = json!({ QUESTION_HASH: ContentHash::of(&input) });
+        self.inner.audit(by, ASKED, Some(session.as_str()), asked).await?;
+        let (store, queue) = (&self.inner.setup.store, &self.inner.setup.queue);
+        let now = Timestamp::now();
+        match overrides {
+            None => store.submit_input(session, input, queue, now).await?,
+            Some(overrides) => {
+                let options = serde_json::to_value(&overrides).unwrap_or_default();
+                store
+                    .submit_input_with(session, input, &options, queue, now)
+                    .await?;
+            }
+        }
         Ok(())
     }
 }

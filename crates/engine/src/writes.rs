@@ -14,6 +14,8 @@ use crate::error::Error;
 pub(crate) const ASKED: &str = "session.asked";
 /// What calling a tool by hand is called. Begins like a question: whoever does it asked, too.
 pub(crate) const ASKED_DIRECTLY: &str = "session.asked_directly";
+/// Which question that was, among its facts: the hash of the input.
+pub(crate) const QUESTION_HASH: &str = "question";
 
 /// Whether writes are stopped, and who said so last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

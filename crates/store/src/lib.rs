@@ -33,6 +33,7 @@ mod row;
 mod sqlite;
 mod store;
 mod switch;
+mod used;
 mod work;
 
 pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
@@ -53,4 +54,5 @@ pub use record::{
 };
 pub use store::Store;
 pub use switch::{Switch, SwitchMove};
+pub use used::{ModelHealth, SessionUse};
 pub use work::Work;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use interlock_protocol::{Event, EventBody, Sequence, SessionId, Status, UserId, WorkerId};
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::prepare::{event_id, nanoseconds, prepare};
@@ -127,10 +128,33 @@ impl Store {
         limits: &QueueLimits,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let (session, input, limits, now) = (session.clone(), input.into(), *limits, nanoseconds(now)?);
+        self.next_input(session, (input.into(), None), limits, now).await
+    }
+
+    /// The same, with what differs from the configuration from here on.
+    pub async fn submit_input_with(
+        &self,
+        session: &SessionId,
+        input: impl Into<String>,
+        options: &Value,
+        limits: &QueueLimits,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let next = (input.into(), Some(options.to_string()));
+        self.next_input(session, next, limits, now).await
+    }
+
+    async fn next_input(
+        &self,
+        session: &SessionId,
+        (input, options): (String, Option<String>),
+        limits: &QueueLimits,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (session, limits, now) = (session.clone(), *limits, nanoseconds(now)?);
         self.backend
             .write(true, move |conn| {
-                write::submit_input(conn, &session, &input, limits, now)
+                write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)
             })
             .await?;
         self.wake();

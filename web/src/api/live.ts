@@ -22,6 +22,10 @@ export interface LiveEvent {
   kind?: 'text' | 'thinking';
   /** Of `stream.chunk`. */
   delta?: string;
+  /** Of `stream.chunk`: what was written so far, for whoever comes in the middle. */
+  snapshot?: boolean;
+  /** Of such a one: how much of the reply comes before it. */
+  offset?: number;
   /** Of `model.asked`. */
   model?: string;
   /** Of `model.asked`. */

@@ -61,6 +61,11 @@ export function count(value: number | null | undefined): string {
   return value.toLocaleString('en-US');
 }
 
+/** A large number in little room: `12.3K`. */
+export function compact(value: number): string {
+  return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+}
+
 /** The end of a long id, which differs where the beginning is the time. */
 export function shortId(id: string): string {
   return id.length <= 10 ? id : `…${id.slice(-8)}`;

@@ -5,7 +5,7 @@ import { type AnswerLife, type CallLife, enrich, newCall, type Refusal } from '.
 import { type Facts, facts, micros, text } from './facts';
 
 export type Row =
-  | { type: 'question'; key: string; at: string; text: string }
+  | { type: 'question'; key: string; at: string; text: string; by: string | undefined }
   | { type: 'thinking'; key: string; at: string; text: string; live: boolean }
   | { type: 'text'; key: string; at: string; text: string; live: boolean }
   | { type: 'call'; key: string; at: string; life: CallLife }
@@ -122,7 +122,7 @@ function rowOfEntry(entry: Schemas['TimelineEntry'], joining: Joining): Row {
   const live = entry.status === 'streaming';
   switch (entry.kind) {
     case 'user_question':
-      return { type: 'question', key, at, text: content };
+      return { type: 'question', key, at, text: content, by: entry.author ?? undefined };
     case 'llm_thinking':
       return { type: 'thinking', key, at, text: content, live };
     case 'llm_response':

@@ -227,6 +227,15 @@ describe('a phantom', () => {
 describe('text that streams', () => {
   const chunk = (kind: 'text' | 'thinking', delta: string): Action => ({ type: 'chunk', execution, kind, delta, at: '2026-01-01T00:00:09Z' });
 
+  it.each<[string, Action[], string[]]>([
+    ['a beginning that is not known is marked', [{ ...chunk('text', 'end'), offset: 40 } as Action], ['… end']],
+    ['what is told anew replaces what it covers', [chunk('thinking', 'abc'), chunk('text', 'de'), { ...chunk('text', 'def'), offset: 3 } as Action], ['abc', 'def']],
+    ['from the beginning it replaces all', [chunk('thinking', 'abc'), chunk('text', 'de'), { ...chunk('text', 'x'), offset: 0 } as Action, chunk('text', 'y')], ['xy']],
+    ['what goes on where it ended is joined', [chunk('text', 'ab'), { ...chunk('text', 'c'), offset: 2 } as Action], ['abc']],
+  ])('%s', (_, actions, wanted) => {
+    expect(rows(after(...actions)).map((row) => ('text' in row ? row.text : row.type))).toEqual(wanted);
+  });
+
   it('grows in one row per kind and stays until the timeline has it', () => {
     let state = after(chunk('thinking', 'Let '), chunk('thinking', 'me'), chunk('text', 'Ok'));
     expect(rows(state)).toMatchObject([

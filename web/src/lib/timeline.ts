@@ -29,6 +29,8 @@ interface Segment {
   execution: string;
   kind: 'text' | 'thinking';
   text: string;
+  /** How much of the reply comes before it. */
+  offset: number;
   at: string;
   /** The event by which it had ended; a timeline that includes it has the whole text. */
   endedBy: number | undefined;
@@ -52,7 +54,8 @@ export type Action =
   | { type: 'detail'; detail: Schemas['SessionDetail'] }
   | { type: 'timeline'; timeline: Schemas['Timeline'] }
   | { type: 'events'; events: readonly RecordEvent[] }
-  | { type: 'chunk'; execution: string; kind: 'text' | 'thinking'; delta: string; at: string }
+  /** `offset` is where in the reply it begins, of what was written before somebody began to watch. */
+  | { type: 'chunk'; execution: string; kind: 'text' | 'thinking'; delta: string; at: string; offset?: number | undefined }
   | { type: 'asked'; execution: string };
 
 /** An event from the API or the WebSocket; nothing if it is not one of the record. */
@@ -90,6 +93,13 @@ export function wholeUntil(events: readonly RecordEvent[]): number {
   return at;
 }
 
+/** What of an open segment stands before a place of the reply: the rest is told anew. */
+function upTo(one: Segment, execution: string, offset: number): Segment[] {
+  if (one.execution !== execution || one.endedBy !== undefined) return [one];
+  const text = one.text.slice(0, Math.max(0, offset - one.offset));
+  return text === '' ? [] : [{ ...one, text }];
+}
+
 const ENDS_TEXT = new Set(['proposal.received', 'decision.made', 'answer.given', 'execution.completed']);
 
 export function reduceTimeline(state: TimelineState, action: Action): TimelineState {
@@ -122,13 +132,17 @@ export function reduceTimeline(state: TimelineState, action: Action): TimelineSt
     case 'chunk': {
       if (action.delta === '') return state;
       const { execution, kind } = action;
-      const last = state.segments.findLast((one) => one.execution === execution);
-      if (last && last.endedBy === undefined && last.kind === kind) {
-        const grown = { ...last, text: last.text + action.delta };
-        return { ...state, segments: state.segments.map((one) => (one === last ? grown : one)) };
+      const segments = action.offset === undefined ? state.segments : state.segments.flatMap((one) => upTo(one, execution, action.offset ?? 0));
+      const last = segments.findLast((one) => one.execution === execution);
+      const open = last?.endedBy === undefined ? last : undefined;
+      const end = open === undefined ? 0 : open.offset + open.text.length;
+      const offset = action.offset ?? end;
+      if (open?.kind === kind && offset === end) {
+        const grown = { ...open, text: open.text + action.delta };
+        return { ...state, segments: segments.map((one) => (one === open ? grown : one)) };
       }
-      const segment: Segment = { id: state.nextSegment, execution, kind, text: action.delta, at: action.at, endedBy: undefined };
-      return { ...state, segments: [...state.segments, segment], nextSegment: state.nextSegment + 1 };
+      const segment: Segment = { id: state.nextSegment, execution, kind, text: action.delta, offset, at: action.at, endedBy: undefined };
+      return { ...state, segments: [...segments, segment], nextSegment: state.nextSegment + 1 };
     }
     case 'asked': {
       // A model is asked anew: whatever streamed before has ended.
@@ -242,8 +256,10 @@ export function sectionsOf(state: TimelineState): Section[] {
     columns: section.columns.map((column) => {
       const own = state.segments.filter((one) => one.execution === column.execution);
       if (own.length === 0) return column;
-      const rows = own.map((one): Row => {
-        return { type: one.kind, key: `${one.execution}-live-${one.id}`, at: one.at, text: one.text, live: one.endedBy === undefined };
+      const rows = own.map((one, place): Row => {
+        const before = own[place - 1];
+        const missing = one.offset > (before && before.endedBy === one.endedBy ? before.offset + before.text.length : 0);
+        return { type: one.kind, key: `${one.execution}-live-${one.id}`, at: one.at, text: missing ? `… ${one.text}` : one.text, live: one.endedBy === undefined };
       });
       return { ...column, rows: [...column.rows, ...rows] };
     }),

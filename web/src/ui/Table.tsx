@@ -1,7 +1,8 @@
 // A table for many rows of one kind: sorted, with the keyboard, with remembered columns, exported as CSV.
 
 import { ActionIcon, Checkbox, Group, Menu, Table, Tooltip } from '@mantine/core';
-import { type ReactNode, useId, useRef, useState } from 'react';
+import { useMediaQuery } from '@mantine/hooks';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, type Ref, useId, useRef, useState } from 'react';
 
 import { csv, download } from '../lib/csv';
 import { Icon } from './icons';
@@ -42,6 +43,8 @@ export interface DataTableProps<T> {
   label?: string;
   /** To the left of the buttons above the table: filters. */
   tools?: ReactNode;
+  /** A row on a phone, where columns have no room; left out, the table scrolls there. */
+  card?: (row: T) => ReactNode;
 }
 
 function remembered(name: string): string[] | undefined {
@@ -81,7 +84,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const [hidden, setHidden] = useState<string[]>(() => remembered(name) ?? columns.filter((each) => each.hidden).map((each) => each.key));
   const [ownSort, setOwnSort] = useState<Sort | undefined>(props.sort);
   const [at, setAt] = useState(-1);
-  const body = useRef<HTMLTableSectionElement>(null);
+  const body = useRef<HTMLElement>(null);
+  const narrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   const id = useId();
 
   const sort = onSort ? props.sort : ownSort;
@@ -92,9 +96,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const go = (index: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, index));
     setAt(next);
-    const row = body.current?.rows[next];
-    row?.focus({ preventScroll: true });
-    row?.scrollIntoView({ block: 'nearest' });
+    const row = body.current?.children[next];
+    if (!(row instanceof HTMLElement)) return;
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: 'nearest' });
   };
   const toggle = (row: T) => {
     if (!onSelect) return;
@@ -116,13 +121,53 @@ export function DataTable<T>(props: DataTableProps<T>) {
     else setOwnSort(next);
   };
   const all = some && rows.every((row) => selected?.has(rowKey(row)));
+  const can = (column: Column<T>) => column.sortable ?? (onSort === undefined && column.value !== undefined);
+  /** What a row is besides its content, in a table as on a card. */
+  const place = (row: T, index: number) => ({
+    id: `${id}-${rowKey(row)}`,
+    tabIndex: index === Math.max(0, current) ? 0 : -1,
+    'data-open': onOpen ? true : undefined,
+    'data-selected': selected?.has(rowKey(row)) ? true : undefined,
+    onFocus: () => { setAt(index); },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.target !== event.currentTarget) return;
+      if (event.key === 'Enter' && onOpen) onOpen(row);
+      else if (event.key === 'ArrowDown') { event.preventDefault(); go(index + 1); }
+      else if (event.key === 'ArrowUp') { event.preventDefault(); go(index - 1); }
+    },
+    onClick: (event: MouseEvent) => {
+      const target = event.target as Element;
+      const text = window.getSelection()?.toString() ?? '';
+      if (onOpen && text === '' && target.closest('a, button, input, label') === null) onOpen(row);
+    },
+  });
+  const selects = (row: T) => <Checkbox size="xs" aria-label="Select row" checked={selected?.has(rowKey(row)) ?? false} onChange={() => { toggle(row); }} />;
+  const { card } = props;
+  const cards = narrow && card !== undefined;
 
   return (
     <div className="data-table">
       <Group justify="space-between" gap="xs" className="data-table-tools">
         <div className="grow">{props.tools}</div>
         <Group gap={4} wrap="nowrap">
-          <Menu position="bottom-end" closeOnItemClick={false}>
+          {cards && some && (
+            <Menu position="bottom-end">
+              <Menu.Target>
+                <ActionIcon variant="subtle" color="gray" aria-label="Sort"><Icon name="sort" /></ActionIcon>
+              </Menu.Target>
+              <Menu.Dropdown>
+                {columns.filter(can).map((column) => (
+                  <Menu.Item
+                    key={column.key} onClick={() => { turn(column); }}
+                    leftSection={<span className="menu-check">{sort?.key === column.key && <Icon name={sort.order === 'asc' ? 'up' : 'down'} size={14} />}</span>}
+                  >
+                    {column.title}
+                  </Menu.Item>
+                ))}
+              </Menu.Dropdown>
+            </Menu>
+          )}
+          {!cards && <Menu position="bottom-end" closeOnItemClick={false}>
             <Menu.Target>
               <Tooltip label="Choose columns"><ActionIcon variant="subtle" color="gray" aria-label="Choose columns"><Icon name="columns" /></ActionIcon></Tooltip>
             </Menu.Target>
@@ -142,7 +187,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 </Menu.Item>
               ))}
             </Menu.Dropdown>
-          </Menu>
+          </Menu>}
           <Tooltip label="Save as CSV">
             <ActionIcon
               variant="subtle" color="gray" aria-label="Save as CSV" disabled={!some}
@@ -156,7 +201,17 @@ export function DataTable<T>(props: DataTableProps<T>) {
           </Tooltip>
         </Group>
       </Group>
-      {some ? (
+      {some && cards && (
+        <ul className="plain-list cards-list" aria-label={label} ref={body as Ref<HTMLUListElement>}>
+          {rows.map((row, index) => (
+            <li key={rowKey(row)} {...place(row, index)}>
+              {onSelect && selects(row)}
+              <div className="grow">{card(row)}</div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {some && !cards && (
         <Table.ScrollContainer minWidth={Math.min(640, shown.length * 110)} type="native" className="scrolls">
           <Table highlightOnHover verticalSpacing={4} stickyHeader aria-label={label}>
             <Table.Thead>
@@ -171,13 +226,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 )}
                 {shown.map((column) => {
                   const on = sort?.key === column.key;
-                  const can = column.sortable ?? (onSort === undefined && column.value !== undefined);
                   return (
                     <Table.Th
                       key={column.key} ta={column.align ?? 'left'} w={column.width}
                       {...(on && { 'aria-sort': sort.order === 'asc' ? 'ascending' as const : 'descending' as const })}
                     >
-                      {can ? (
+                      {can(column) ? (
                         <button type="button" className="sort" data-on={on || undefined} onClick={() => { turn(column); }}>
                           {column.title}
                           <Icon name={on ? (sort.order === 'asc' ? 'up' : 'down') : 'sort'} size={12} />
@@ -188,39 +242,18 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 })}
               </Table.Tr>
             </Table.Thead>
-            <Table.Tbody ref={body}>
-              {rows.map((row, index) => {
-                const key = rowKey(row);
-                return (
-                  <Table.Tr
-                    key={key} id={`${id}-${key}`} tabIndex={index === Math.max(0, current) ? 0 : -1}
-                    data-open={onOpen ? true : undefined} data-selected={selected?.has(key) ? true : undefined}
-                    onFocus={() => { setAt(index); }}
-                    onKeyDown={(event) => {
-                      if (event.target !== event.currentTarget) return;
-                      if (event.key === 'Enter' && onOpen) onOpen(row);
-                      else if (event.key === 'ArrowDown') { event.preventDefault(); go(index + 1); }
-                      else if (event.key === 'ArrowUp') { event.preventDefault(); go(index - 1); }
-                    }}
-                    onClick={(event) => {
-                      const target = event.target as Element;
-                      const text = window.getSelection()?.toString() ?? '';
-                      if (onOpen && text === '' && target.closest('a, button, input, label') === null) onOpen(row);
-                    }}
-                  >
-                    {onSelect && (
-                      <Table.Td>
-                        <Checkbox size="xs" aria-label="Select row" checked={selected?.has(key) ?? false} onChange={() => { toggle(row); }} />
-                      </Table.Td>
-                    )}
-                    {shown.map((column) => <Table.Td key={column.key} ta={column.align ?? 'left'}>{column.render(row)}</Table.Td>)}
-                  </Table.Tr>
-                );
-              })}
+            <Table.Tbody ref={body as Ref<HTMLTableSectionElement>}>
+              {rows.map((row, index) => (
+                <Table.Tr key={rowKey(row)} {...place(row, index)}>
+                  {onSelect && <Table.Td>{selects(row)}</Table.Td>}
+                  {shown.map((column) => <Table.Td key={column.key} ta={column.align ?? 'left'}>{column.render(row)}</Table.Td>)}
+                </Table.Tr>
+              ))}
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>
-      ) : empty}
+      )}
+      {!some && empty}
     </div>
   );
 }

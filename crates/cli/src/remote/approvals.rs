@@ -170,7 +170,6 @@ fn render(approval: &Value, paint: Paint) -> String {
     for step in steps.into_iter().flatten() {
         row(at(step, "/label"), at(step, "/value"));
     }
-    row("afterwards", at(approval, "/plan/expectation"));
     row("reach", at(approval, "/blast_radius"));
     row("why", at(approval, "/why"));
     for reason in approval
@@ -185,5 +184,29 @@ fn render(approval: &Value, paint: Paint) -> String {
     row("plan hash", at(approval, "/plan_hash"));
     row("expires", at(approval, "/expires_at"));
     row("status", at(approval, "/status"));
+    row("not run", at(approval, "/not_run/message"));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let approval = json!({
+            "id": "hold_1", "status": "approved", "session": "ses_1", "plan_hash": "aa", "expires_at": "2026-01-01T00:00:00Z",
+            "plan": {
+                "steps": [{"label": "tool", "value": "infra_control"}, {"label": "afterwards", "value": "unit web must run"}],
+                "expectation": "unit web must run",
+            },
+            "not_run": {"message": "Its state changed."},
+        });
+        let text = render(&approval, Paint::Off);
+        assert_eq!(text.matches("afterwards").count(), 1, "{text}");
+        assert_eq!(text.matches("unit web must run").count(), 1, "{text}");
+        assert!(text.contains("not run       Its state changed."), "{text}");
+    }
 }

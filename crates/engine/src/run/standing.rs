@@ -1,12 +1,17 @@
 //! Where a session stands when it is taken up: which of its runs goes on, and whether there is anything to answer.
 
-use interlock_protocol::{EventBody, Sequence, Status};
-use interlock_store::{Run, Snapshot};
+use interlock_protocol::{EventBody, Sequence, Status, UserId};
+use interlock_store::{AuditEntry, AuditFilter, Run, Snapshot};
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::DIRECT;
 use crate::engine::Inner;
 use crate::error::Error;
+use crate::writes::{ASKED, QUESTION_HASH};
+
+/// How many questions of a session are looked at to find who asked the last.
+const QUESTIONS: u32 = 20;
 
 /// How far back the end of a session is looked for that was given its next question since.
 const LOOK_BACK: u64 = 200;
@@ -47,6 +52,30 @@ pub(super) async fn since_it_ended(engine: &Inner, snapshot: &Snapshot) -> Resul
         since.asked = next == Some(Status::Pending);
     }
     Ok(since)
+}
+
+/// Who asked what a run answers: the owner for the first, then whoever asked that very question last. Nothing for an alert
+/// of a program.
+pub(super) async fn asked_by(
+    engine: &Inner,
+    snapshot: &Snapshot,
+    run: &Run,
+) -> Result<Option<UserId>, Error> {
+    let submitted = &snapshot.session.submitted;
+    let before = |other: &Run| other.id != run.id && other.channel != DIRECT;
+    if !snapshot.runs.iter().any(before) {
+        return Ok(submitted.owner.clone());
+    }
+    let filter = AuditFilter {
+        action: Some(ASKED.to_owned()),
+        subject: Some(submitted.id.to_string()),
+        limit: QUESTIONS,
+        ..AuditFilter::default()
+    };
+    let hash = json!(run.input_hash);
+    let this = |entry: &AuditEntry| entry.deed.details.get(QUESTION_HASH) == Some(&hash);
+    let asked = engine.setup.store.audit_entries(&filter).await?;
+    Ok(asked.into_iter().find(this).and_then(|entry| entry.deed.actor))
 }
 
 /// A session can end outside of its run: stopped while it waited, or given up. What its run left open does not come back

@@ -64,6 +64,8 @@ async fn ask(
 }
 
 /// Ask a follow-up question.
+///
+/// With `model`, that model answers this question and those after it.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{id}/messages", operation_id = "askAgain", tag = "chats",
     params(("id" = String, Path, min_length = 1, max_length = 128, description = "The session")),
@@ -79,11 +81,17 @@ async fn ask_again(
     At(session): At<SessionId>,
     Sent(message): Sent<NewMessage>,
 ) -> Result<(StatusCode, Json<Accepted>), Problem> {
-    text("message", &message.message, 1, LONGEST)?;
-    super::alerts::not_empty("message", &message.message)?;
+    let NewMessage { message, model } = message;
+    text("message", &message, 1, LONGEST)?;
+    super::alerts::not_empty("message", &message)?;
+    if let Some(model) = &model {
+        text("model", model, 1, 128)?;
+    }
     super::visible(&app, &session).await?;
-    app.engine()
-        .ask_again(&session, &caller.user, &message.message)
-        .await?;
+    let (engine, by) = (app.engine(), &caller.user);
+    match model {
+        Some(model) => engine.ask_another(&session, by, &message, &model).await?,
+        None => engine.ask_again(&session, by, &message).await?,
+    }
     Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))
 }

@@ -44,7 +44,29 @@ pub(super) fn summary(session: &Session, tally: Tally) -> SessionSummary {
         writes: tally.writes,
         writes_verified: tally.writes_verified,
         refusals: tally.refusals,
+        severity: severity(&submitted.input),
+        usage: Usage::default(),
     }
+}
+
+/// The longest word for how bad something is.
+const SEVERITY: usize = 24;
+
+/// How bad an alert says that it is. A list has only the beginning of the alert, so this reads no JSON.
+fn severity(input: &str) -> Option<String> {
+    if !input.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let (_, rest) = input.split_once("\"severity\"")?;
+    let rest = rest
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start()
+        .strip_prefix('"')?;
+    let (word, _) = rest.split_once('"')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_ ".contains(c);
+    (!word.trim().is_empty() && word.len() <= SEVERITY && word.chars().all(plain))
+        .then(|| word.trim().to_ascii_lowercase())
 }
 
 /// The first characters of a text.
@@ -91,7 +113,10 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
         })
         .collect();
     SessionDetail {
-        summary: summary(&session, tally),
+        summary: SessionSummary {
+            usage: usage(facts),
+            ..summary(&session, tally)
+        },
         grounds: grounds(session.answer.as_deref(), answer.as_ref()),
         full_answer: session.answer,
         actions: calls
@@ -110,7 +135,6 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
                 completed_at: run.completed_at,
             })
             .collect(),
-        usage: usage(facts),
         model: session
             .submitted
             .options
@@ -121,6 +145,7 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
         last_sequence: last_event.get(),
         can_ask: ended && session.deleted_at.is_none(),
         can_cancel: !ended && !session.cancel_requested,
+        deleted_at: session.deleted_at,
     }
 }
 
@@ -222,6 +247,11 @@ pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
         kind: entry.kind,
         status: entry.status,
         content: entry.content,
+        author: entry
+            .metadata
+            .get("by")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         metadata: Some(entry.metadata).filter(Value::is_object),
         at: entry.at,
         updated_at: entry.updated_at,
@@ -229,11 +259,12 @@ pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
 }
 
 /// What a read returned.
-pub(super) fn evidence(evidence: interlock_protocol::Evidence) -> Evidence {
+pub(super) fn evidence(evidence: interlock_protocol::Evidence, command: Option<String>) -> Evidence {
     Evidence {
         id: evidence.id.to_string(),
         call: evidence.call.to_string(),
         tool: evidence.tool.to_string(),
+        command,
         resource: evidence.resource.as_ref().map(ToString::to_string),
         taken_at: evidence.taken_at,
         hash: evidence.hash.to_string(),
@@ -320,6 +351,30 @@ mod tests {
         let both = usage(&[free, paid]);
         assert_eq!((both.calls, both.input_tokens, both.output_tokens), (2, 6, 2));
         assert!((both.cost.unwrap() - 0.0015).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_alert_says_how_bad_it_is_in_its_own_word() {
+        let cases = [
+            (
+                r#"{"labels": {"severity": "Critical", "x": 1}}"#,
+                Some("critical"),
+            ),
+            (r#"[{"severity":"page"}, {"severity":"info"}]"#, Some("page")),
+            // The rest was cut.
+            (
+                r#"{"labels":{"severity":"warning","instance":"web:91"#,
+                Some("warning"),
+            ),
+            (r#"{"labels":{"severity":"warn"#, None),
+            (r#"{"severity": 3}"#, None),
+            (r#"{"severity": "<b>x</b>"}"#, None),
+            (r#"why is "severity": "critical" set?"#, None),
+            ("{}", None),
+        ];
+        for (input, wanted) in cases {
+            assert_eq!(severity(input).as_deref(), wanted, "{input}");
+        }
     }
 
     #[test]

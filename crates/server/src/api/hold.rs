@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
-use super::forms;
+use super::asked::asked;
+use super::{forms, hold_run};
 use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
@@ -67,8 +68,10 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
             })
         }
     };
+    let evidence = references(app, &evidence).await?;
     let may_not = may_not(app, caller, hold, now).await?;
     let decided = decided(hold);
+    let action = action(app, hold).await?;
     Ok(Approval {
         id: hold.id.to_string(),
         session: plan.session.to_string(),
@@ -82,7 +85,7 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
             .find(|entry| !entry.content.trim().is_empty())
             .map(|entry| forms::cut(entry.content.trim(), WHY)),
         blast_radius: plan.blast_radius(),
-        evidence: evidence.iter().take(EVIDENCE as usize).map(reference).collect(),
+        evidence,
         owner: hold.owner.as_ref().map(ToString::to_string),
         four_eyes: hold.four_eyes == FourEyes::On,
         may_approve: may_not.is_none(),
@@ -95,7 +98,8 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
         reason: decided.reason,
         edited_into: decided.into,
         edited_from,
-        action: action(app, hold).await?,
+        not_run: hold_run::not_run(app, hold, action.as_ref()).await?,
+        action,
     })
 }
 
@@ -186,7 +190,20 @@ fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {
     }
 }
 
-fn reference(evidence: &Evidence) -> EvidenceRef {
+/// The evidence that is shown, each piece with what was asked to get it.
+async fn references(app: &App, evidence: &[Evidence]) -> Result<Vec<EvidenceRef>, Problem> {
+    let Some(first) = evidence.first() else {
+        return Ok(Vec::new());
+    };
+    let calls = app.store().calls(&first.session).await?;
+    let masker = &app.engine().setup().masker;
+    let shown = evidence.iter().take(EVIDENCE as usize);
+    Ok(shown
+        .map(|evidence| reference(evidence, asked(masker, &calls, evidence)))
+        .collect())
+}
+
+fn reference(evidence: &Evidence, command: Option<String>) -> EvidenceRef {
     let text = match &evidence.data {
         Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
@@ -194,6 +211,7 @@ fn reference(evidence: &Evidence) -> EvidenceRef {
     EvidenceRef {
         id: evidence.id.to_string(),
         tool: evidence.tool.to_string(),
+        command,
         resource: evidence.resource.as_ref().map(ToString::to_string),
         taken_at: evidence.taken_at,
         excerpt: forms::cut(&text, EXCERPT),

@@ -3,6 +3,7 @@
 mod alerts;
 pub(crate) mod answers;
 mod approvals;
+mod asked;
 mod audit;
 mod chats;
 mod decide;
@@ -12,6 +13,7 @@ pub(crate) mod extract;
 mod forms;
 mod health;
 mod hold;
+mod hold_run;
 mod markdown;
 mod measurements;
 mod models;
@@ -29,7 +31,7 @@ use interlock_protocol::SessionId;
 use interlock_store::Deed;
 use jiff::Timestamp;
 
-use crate::access::Caller;
+use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
@@ -86,4 +88,13 @@ async fn visible(app: &App, session: &SessionId) -> Result<interlock_store::Sess
             .hint("it was deleted; restore it with POST /api/v1/sessions/{id}/restore"));
     }
     Ok(found)
+}
+
+/// The session, if it is there; a deleted one only for whoever may restore it.
+async fn seen(app: &App, caller: &Caller, session: &SessionId) -> Result<(), Problem> {
+    let found = app.store().session(session).await?;
+    if found.deleted_at.is_some() && caller.may(Access::Operate).is_err() {
+        return Err(extract::missing("session", session));
+    }
+    Ok(())
 }

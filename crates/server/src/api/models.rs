@@ -2,19 +2,26 @@
 
 use axum::Json;
 use axum::extract::State;
-use interlock_store::UsageBy;
+use interlock_mask::Masker;
+use interlock_model::Kind;
+use interlock_store::{ModelHealth, UsageBy};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Signed};
 use super::extract::{Asked, moment};
+use super::forms::cut;
 use crate::access::Access;
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{Model, ModelList, UsageReport, UsageRow};
+use crate::wire::{Model, ModelFailure, ModelList, UsageReport, UsageRow};
+
+/// The longest sentence about a failure, in characters.
+const MESSAGE: usize = 300;
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -35,6 +42,8 @@ async fn models(State(app): State<App>) -> Result<Json<ModelList>, Problem> {
     let now = Timestamp::now();
     let used = app.store().usage(before(now), now, UsageBy::Model).await?;
     let setup = app.engine().setup();
+    let known: Vec<String> = setup.models.names().map(str::to_owned).collect();
+    let health = app.store().model_health(known, before(now)).await?;
     let names: Vec<&str> = setup.models.names().collect();
     let default = setup.defaults.model.as_deref().or(match names.as_slice() {
         [only] => Some(*only),
@@ -46,6 +55,7 @@ async fn models(State(app): State<App>) -> Result<Json<ModelList>, Problem> {
             continue;
         };
         let used = used.iter().find(|row| row.group == *name);
+        let health = health.iter().find(|health| health.name == *name);
         models.push(Model {
             name: (*name).to_owned(),
             provider: options.provider.as_str().to_owned(),
@@ -62,9 +72,23 @@ async fn models(State(app): State<App>) -> Result<Json<ModelList>, Problem> {
             seconds_p95: used
                 .map(|used| used.seconds_p95)
                 .filter(|seconds| seconds.is_finite()),
+            last_success_at: health.and_then(|health| health.last_success_at),
+            last_failure: health.and_then(|health| failure(health, &setup.masker)),
         });
     }
     Ok(Json(ModelList { models }))
+}
+
+/// How a model last failed. A kind that this version does not know is left out.
+fn failure(health: &ModelHealth, masker: &Masker) -> Option<ModelFailure> {
+    let (at, error) = health.last_failure.as_ref()?;
+    let kind: Kind = serde_json::from_value(error.get("kind")?.clone()).ok()?;
+    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    Some(ModelFailure {
+        at: *at,
+        kind: kind.into(),
+        message: cut(&masker.mask_text(message), MESSAGE),
+    })
 }
 
 /// What usage is grouped by.

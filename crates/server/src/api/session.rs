@@ -8,9 +8,10 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::answers::{Anybody, Missing, Signed};
+use super::asked::asked;
 use super::extract::{Asked, At, MOST_PLACE, missing, number};
 use super::forms;
-use crate::access::Access;
+use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::routes::Routes;
@@ -35,8 +36,12 @@ pub(crate) fn routes() -> Routes {
         Anybody, Signed, Missing,
     ),
 )]
-async fn show(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<SessionDetail>, Problem> {
-    super::visible(&app, &session).await?;
+async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    At(session): At<SessionId>,
+) -> Result<Json<SessionDetail>, Problem> {
+    super::seen(&app, &caller, &session).await?;
     let store = app.store();
     let outline = store.outline(&session).await?;
     let calls = store.calls(&session).await?;
@@ -53,8 +58,12 @@ async fn show(State(app): State<App>, At(session): At<SessionId>) -> Result<Json
         Anybody, Signed, Missing,
     ),
 )]
-async fn timeline(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<Timeline>, Problem> {
-    super::visible(&app, &session).await?;
+async fn timeline(
+    State(app): State<App>,
+    caller: Caller,
+    At(session): At<SessionId>,
+) -> Result<Json<Timeline>, Problem> {
+    super::seen(&app, &caller, &session).await?;
     let store = app.store();
     // First the place: what happens in between is in both, and is seen twice rather than never.
     let sequence = store.outline(&session).await?.last_event.get();
@@ -92,12 +101,13 @@ pub(crate) struct After {
 )]
 async fn events(
     State(app): State<App>,
+    caller: Caller,
     At(session): At<SessionId>,
     Asked(after): Asked<After>,
 ) -> Result<Json<EventPage>, Problem> {
     let from = number("after", after.after.unwrap_or(0), 0, MOST_PLACE)?;
     let limit = number("limit", after.limit.unwrap_or(200), 1, 1000)?;
-    super::visible(&app, &session).await?;
+    super::seen(&app, &caller, &session).await?;
     let mut found = app
         .store()
         .session_events(&session, Sequence::new(from), limit + 1)
@@ -124,11 +134,21 @@ async fn events(
         Anybody, Signed, Missing,
     ),
 )]
-async fn evidence(State(app): State<App>, At(session): At<SessionId>) -> Result<Json<EvidenceList>, Problem> {
-    super::visible(&app, &session).await?;
+async fn evidence(
+    State(app): State<App>,
+    caller: Caller,
+    At(session): At<SessionId>,
+) -> Result<Json<EvidenceList>, Problem> {
+    super::seen(&app, &caller, &session).await?;
     let evidence = app.store().evidence(&session).await?;
+    let calls = app.store().calls(&session).await?;
+    let masker = &app.engine().setup().masker;
+    let form = |evidence| {
+        let command = asked(masker, &calls, &evidence);
+        forms::evidence(evidence, command)
+    };
     Ok(Json(EvidenceList {
-        evidence: evidence.into_iter().map(forms::evidence).collect(),
+        evidence: evidence.into_iter().map(form).collect(),
     }))
 }
 
@@ -146,13 +166,16 @@ async fn evidence(State(app): State<App>, At(session): At<SessionId>) -> Result<
 )]
 async fn one_evidence(
     State(app): State<App>,
+    caller: Caller,
     At((session, evidence)): At<(SessionId, EvidenceId)>,
 ) -> Result<Json<Evidence>, Problem> {
-    super::visible(&app, &session).await?;
+    super::seen(&app, &caller, &session).await?;
     let mut found = app
         .store()
         .evidence_of(&session, std::slice::from_ref(&evidence))
         .await?;
     let found = found.pop().ok_or_else(|| missing("evidence", &evidence))?;
-    Ok(Json(forms::evidence(found)))
+    let calls = app.store().calls(&session).await?;
+    let command = asked(&app.engine().setup().masker, &calls, &found);
+    Ok(Json(forms::evidence(found, command)))
 }

@@ -19,6 +19,7 @@ use crate::problem::Problem;
 use crate::routes::Routes;
 use crate::wire::{
     Bulk, BulkAction, BulkResult, BulkResults, CancelResult, SessionFilters, SessionKind, SessionList,
+    SessionSummary, Usage,
 };
 
 /// The routes.
@@ -127,8 +128,22 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
             total: 0,
         },
     };
+    let mut sessions: Vec<SessionSummary> = found.sessions.iter().map(forms::summary_of_listed).collect();
+    let ids = found
+        .sessions
+        .iter()
+        .map(|listed| listed.session.submitted.id.clone());
+    let used = app.store().usage_of(ids.collect()).await?;
+    for (session, used) in sessions.iter_mut().zip(used) {
+        session.usage = Usage {
+            calls: used.calls,
+            input_tokens: used.input_tokens,
+            output_tokens: used.output_tokens,
+            cost: used.cost.filter(|cost| cost.is_finite()),
+        };
+    }
     Ok(Json(SessionList {
-        sessions: found.sessions.iter().map(forms::summary_of_listed).collect(),
+        sessions,
         page,
         page_size,
         total: found.total,

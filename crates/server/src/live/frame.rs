@@ -53,6 +53,21 @@ impl Frame {
         Self::transient(Channel::Session(session.clone()), "stream.chunk", facts)
     }
 
+    /// What a model has written so far, for whoever comes in the middle. `offset` is how much of the reply comes before
+    /// it, in UTF-16 code units.
+    pub(crate) fn so_far(
+        session: &SessionId,
+        execution: &ExecutionId,
+        kind: &'static str,
+        text: &str,
+        offset: usize,
+    ) -> Self {
+        let facts = json!({
+            "session": session, "execution": execution, "kind": kind, "delta": text, "snapshot": true, "offset": offset,
+        });
+        Self::transient(Channel::Session(session.clone()), "stream.chunk", facts)
+    }
+
     /// A model is asked.
     pub(crate) fn asked(session: &SessionId, execution: &ExecutionId, model: &str, iteration: u32) -> Self {
         let facts =

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use interlock_engine::Engine;
-use interlock_protocol::SessionId;
+use interlock_protocol::{Event, ExecutionId, SessionId};
 use interlock_store::Placed;
 use metrics::{Counter, Gauge, counter, gauge};
 use tokio_util::sync::CancellationToken;
@@ -17,9 +17,13 @@ use tokio_util::sync::CancellationToken;
 use super::channel::OF_SESSIONS;
 use super::mailbox::{Mailbox, Pushed};
 use super::rights::Rights;
+use super::so_far::SoFar;
 use super::source::Source;
 use super::subscriber::Subscriber;
 use super::{Channel, Frame, tail};
+
+/// What ends a session.
+const OVER: &str = "session.completed";
 
 /// Hands what happens to everybody who watches. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +59,7 @@ struct Counts {
 struct State {
     position: u64,
     watched: HashMap<Channel, Watched>,
+    so_far: SoFar,
 }
 
 /// A channel that somebody watches.
@@ -88,7 +93,7 @@ impl Hub {
                 source,
                 state: Mutex::new(State {
                     position,
-                    watched: HashMap::new(),
+                    ..State::default()
                 }),
                 ids: AtomicU64::new(1),
                 rights: Rights::default(),
@@ -131,9 +136,14 @@ impl Hub {
         self.inner.lock().watched.get(channel)?.last
     }
 
-    /// From here on they are handed what happens, if they have read all that was handed out.
+    /// From here on they are handed what happens, if they have read all that was handed out. What a model has written so
+    /// far comes first: in the same step, so that the next piece goes on where it ends.
     pub(super) fn attach(&self, channel: &Channel, id: u64, read: u64) -> bool {
         let mut state = self.inner.lock();
+        let so_far = match channel {
+            Channel::Session(session) => state.so_far.frames(session),
+            Channel::Sessions => Vec::new(),
+        };
         let Some(watched) = state.watched.get_mut(channel) else {
             return false;
         };
@@ -144,6 +154,9 @@ impl Hub {
             return false;
         };
         reader.from = Some(read);
+        for frame in &so_far {
+            self.inner.note(reader.mailbox.push(frame));
+        }
         true
     }
 }
@@ -210,6 +223,10 @@ impl Inner {
             if OF_SESSIONS.contains(&event.kind.as_str()) {
                 self.hand_to(&mut state, &Channel::Sessions, event);
             }
+            // Also where another process ended it.
+            if event.kind == OVER {
+                state.so_far.over(&event.session);
+            }
             state.position = event.position;
         }
         self.counts.position.set(as_float(state.position));
@@ -233,7 +250,43 @@ impl Inner {
 
     /// Hands out what is kept nowhere. Those who still read the past go without.
     pub(super) fn hand_out_transient(&self, frame: &Arc<Frame>) {
-        let state = self.lock();
+        self.hand_to_all(&self.lock(), frame);
+    }
+
+    /// Hands out a piece of what a model writes. Those who still read the past get it when they are through.
+    pub(super) fn hand_out_text(
+        &self,
+        (session, execution): (&SessionId, &ExecutionId),
+        kind: &'static str,
+        text: &str,
+    ) {
+        let mut state = self.lock();
+        state.so_far.wrote(session, execution, kind, text);
+        if state.watched.contains_key(&Channel::Session(session.clone())) {
+            let frame = Frame::chunk(session, execution, kind, text);
+            self.hand_to_all(&state, &Arc::new(frame));
+        }
+    }
+
+    /// Tells that a model is asked.
+    pub(super) fn hand_out_asked(
+        &self,
+        (session, execution): (&SessionId, &ExecutionId),
+        model: &str,
+        iteration: u32,
+    ) {
+        let frame = Arc::new(Frame::asked(session, execution, model, iteration));
+        let mut state = self.lock();
+        state.so_far.asked(session, execution, Arc::clone(&frame));
+        self.hand_to_all(&state, &frame);
+    }
+
+    /// Something was kept here: what a model wrote of it need not be remembered any more.
+    pub(super) fn note_kept(&self, event: &Event) {
+        self.lock().so_far.kept(event);
+    }
+
+    fn hand_to_all(&self, state: &State, frame: &Arc<Frame>) {
         let Some(watched) = state.watched.get(frame.channel()) else {
             return;
         };

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use interlock_protocol::{Sequence, SessionId};
+use interlock_protocol::{ExecutionId, Sequence, SessionId};
 use interlock_store::{Error, Placed};
 use proptest::prelude::*;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 
@@ -323,6 +324,62 @@ async fn the_past_does_not_starve_what_happens_nor_the_other_way_round() {
         kinds.push(frames[0].channel() == &channel(1));
     }
     assert_eq!(kinds, [false, true, false, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_in_the_middle_of_a_text_has_the_whole_of_it() {
+    let pieces = ["One ", "two ", "three ", "four ", "five ", "six"];
+    for (joins, reads) in (0..=pieces.len()).flat_map(|joins| (0..4).map(move |reads| (joins, reads))) {
+        let log = Log::default();
+        for _ in 0..PAGE * 2 {
+            log.append(1, false);
+        }
+        let hub = Hub::over(Source::Log(log.clone()), 0);
+        log.hand_out(&hub, usize::MAX / 2);
+        let mut reader = hub.subscriber();
+        let mut frames = Vec::new();
+        for (number, piece) in pieces.iter().enumerate() {
+            if number == joins {
+                reader.subscribe(&channel(1), Some(0)).await.unwrap();
+                // How far it is with the past when the next piece comes.
+                for _ in 0..reads {
+                    frames.extend(soon(&mut reader).await);
+                }
+            }
+            let whose = (&session(1), &ExecutionId::from_bytes([1; 16]));
+            hub.inner.hand_out_text(whose, "text", piece);
+        }
+        if joins == pieces.len() {
+            reader.subscribe(&channel(1), Some(0)).await.unwrap();
+        }
+        loop {
+            let more = soon(&mut reader).await;
+            if more.is_empty() {
+                break;
+            }
+            frames.extend(more);
+        }
+        let read = |frame: &Arc<Frame>| serde_json::from_str::<Value>(frame.text()).unwrap();
+        let text: String = frames
+            .iter()
+            .map(read)
+            .filter_map(|frame| frame["delta"].as_str().map(str::to_owned))
+            .collect();
+        assert_eq!(text, pieces.concat(), "joins at {joins}, after {reads} pages");
+        assert_eq!(
+            frames.iter().filter(|f| f.position().is_some()).count(),
+            2 * PAGE as usize
+        );
+    }
+}
+
+/// What comes next; nothing if nothing does.
+async fn soon(reader: &mut super::subscriber::Subscriber) -> Vec<Arc<Frame>> {
+    match tokio::time::timeout(Duration::from_secs(1), reader.next()).await {
+        Ok(Next::Frames(frames)) => frames,
+        Ok(Next::Slow) => panic!("nothing here is that much"),
+        Err(_) => Vec::new(),
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,8 @@
 //!
 //! Data walks: the store's feed and the engine's pieces of text (`tail`) → one frame for each channel that somebody
 //! watches (`frame`, `hub`) → a bounded queue for each reader (`mailbox`) → a WebSocket (`ws`) or a stream of events
-//! (`sse`), which one gets into through `entry`. A reader that comes from behind reads the store first (`subscriber`). Whether it may go on reading is looked
+//! (`sse`), which one gets into through `entry`. A reader that comes from behind reads the store first (`subscriber`), and
+//! gets what a model has written so far of what it writes now (`so_far`). Whether it may go on reading is looked
 //! at again and again (`rights`). Nothing here waits for a slow reader, and nobody is told what is not kept as if it were.
 
 mod channel;
@@ -14,6 +15,7 @@ mod laws;
 mod mailbox;
 mod request;
 mod rights;
+mod so_far;
 mod source;
 mod sse;
 mod subscriber;

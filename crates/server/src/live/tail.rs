@@ -12,8 +12,8 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until};
 
+use super::Frame;
 use super::hub::{Hub, Inner};
-use super::{Channel, Frame};
 
 /// How many events are taken out of the store at once.
 const BATCH: u32 = 500;
@@ -142,16 +142,17 @@ impl Gathered {
 
     fn take(&mut self, hub: &Inner, happened: Live) {
         match happened {
-            Live::Event(_) => {}
+            Live::Event(event) => {
+                // In the engine's own order: what it wrote before this is handed out before this is.
+                self.flush(hub);
+                hub.note_kept(&event);
+            }
             Live::Chunk {
                 session,
                 execution,
                 channel,
                 text,
             } => {
-                if !hub.is_watched(&Channel::Session(session.clone())) {
-                    return;
-                }
                 let kind = match channel {
                     Text::Text | Text::Answer => "text",
                     Text::Thinking => "thinking",
@@ -181,10 +182,7 @@ impl Gathered {
                 iteration,
             } => {
                 self.flush(hub);
-                if hub.is_watched(&Channel::Session(session.clone())) {
-                    let frame = Frame::asked(&session, &execution, &model, iteration);
-                    hub.hand_out_transient(&Arc::new(frame));
-                }
+                hub.hand_out_asked((&session, &execution), &model, iteration);
             }
         }
     }
@@ -192,8 +190,7 @@ impl Gathered {
     fn flush(&mut self, hub: &Inner) {
         self.since = None;
         for piece in self.pieces.drain(..) {
-            let frame = Frame::chunk(&piece.session, &piece.execution, piece.kind, &piece.text);
-            hub.hand_out_transient(&Arc::new(frame));
+            hub.hand_out_text((&piece.session, &piece.execution), piece.kind, &piece.text);
         }
     }
 }

@@ -60,6 +60,24 @@ pub struct Approval {
     pub edited_from: Option<EditedFrom>,
     /// What came of it, once it ran.
     pub action: Option<ActionTaken>,
+    /// Why it did not run though it was approved; nothing while it is to run, and once it ran.
+    pub not_run: Option<NotRun>,
+}
+
+/// Why what was approved did not run.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct NotRun {
+    /// When that was found.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// The code of the refusal; nothing where nobody asked the gate: the session was stopped, or went on.
+    pub code: Option<String>,
+    /// The rule that decided.
+    pub rule: Option<String>,
+    /// The sentence.
+    pub message: String,
+    /// What differs from when the plan was made, where that is why.
+    pub changes: Vec<Change>,
 }
 
 /// The exact plan.
@@ -113,6 +131,8 @@ pub struct EvidenceRef {
     pub id: String,
     /// The tool that read it.
     pub tool: String,
+    /// What was run or asked to get it, masked; nothing where code took the reading by itself.
+    pub command: Option<String>,
     /// The resource.
     pub resource: Option<String>,
     /// When.

@@ -56,6 +56,10 @@ pub struct NewMessage {
     /// The question.
     #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     pub message: String,
+    /// The model that answers from here on, by its name in the configuration; left out, the one before.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 128)]
+    pub model: Option<String>,
 }
 
 /// What became of a submission.
@@ -165,6 +169,10 @@ pub struct SessionSummary {
     pub writes_verified: u32,
     /// How many proposals were refused.
     pub refusals: u32,
+    /// How bad it is, in the alert's own word: `critical`; nothing where the alert does not say.
+    pub severity: Option<String>,
+    /// What models cost.
+    pub usage: Usage,
 }
 
 /// A page of sessions.
@@ -211,8 +219,6 @@ pub struct SessionDetail {
     pub stages: Vec<Stage>,
     /// Its runs, in order: one for each question.
     pub runs: Vec<Run>,
-    /// What models cost.
-    pub usage: Usage,
     /// The model that was asked for, where one was.
     pub model: Option<String>,
     /// The place of its last event: subscribe from here.
@@ -221,6 +227,9 @@ pub struct SessionDetail {
     pub can_ask: bool,
     /// Whether it can be cancelled now.
     pub can_cancel: bool,
+    /// When it was deleted. Only whoever may restore it sees it from then on.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub deleted_at: Option<Timestamp>,
 }
 
 /// A part of an answer (a number, a state, a name) and what shows it.
@@ -356,6 +365,8 @@ pub struct TimelineEntry {
     pub status: String,
     /// What it says.
     pub content: String,
+    /// Who asked, of a question; nothing where a program did.
+    pub author: Option<String>,
     /// Facts about it; of a tool call: `call`, `tool`, `arguments`, `kind`, `resource`, `permit`, `evidence`, `seconds`,
     /// `hold`, and of a refusal `rule`, `code`.
     #[schema(value_type = Option<Object>)]
@@ -421,6 +432,8 @@ pub struct Evidence {
     pub call: String,
     /// The tool.
     pub tool: String,
+    /// What was run or asked to get it, masked; nothing where code took the reading by itself.
+    pub command: Option<String>,
     /// The resource.
     pub resource: Option<String>,
     /// When.

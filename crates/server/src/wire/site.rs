@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ActionTaken, ControlLevel, Status, ToolKind};
+use super::{ActionTaken, ControlLevel, FailureKind, Status, ToolKind};
 
 /// What the frame of the page and the overview show.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -307,6 +307,23 @@ pub struct Model {
     pub seconds_p50: Option<f64>,
     /// The time that 95 of 100 stay under, in seconds.
     pub seconds_p95: Option<f64>,
+    /// When it last answered, in these 30 days.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_success_at: Option<Timestamp>,
+    /// How it last failed, in these 30 days. What somebody stopped is no failure.
+    pub last_failure: Option<ModelFailure>,
+}
+
+/// How a model failed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ModelFailure {
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// How.
+    pub kind: FailureKind,
+    /// What was said, masked.
+    pub message: String,
 }
 
 /// The models.

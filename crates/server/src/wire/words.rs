@@ -61,6 +61,13 @@ mirror! {
     /// How the effect of a write compares with what was expected.
     Verification = interlock_protocol::Verification { Verified, Failed, Observed, Inconclusive }
 }
+mirror! {
+    /// How a call to a model failed.
+    FailureKind = interlock_model::Kind {
+        RateLimited, Quota, Overloaded, TimeoutFirstChunk, TimeoutStall, TimeoutCall, Credentials, InvalidRequest,
+        ContextTooLong, Transport, Malformed, TooLarge, Degenerate, Empty, Blocked, Cancelled, ScriptEnded, ScriptMismatch,
+    }
+}
 
 /// What an API token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]

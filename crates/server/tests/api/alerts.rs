@@ -205,4 +205,71 @@ async fn a_question_is_answered_and_asked_again() {
     assert_eq!(detail["full_answer"], "Still well.");
     assert_eq!(detail["runs"].as_array().unwrap().len(), 2);
     assert_eq!(detail["usage"]["calls"], 2);
+
+    // A list says what each session used.
+    let list = place.get("vera", "/sessions").await.ok(200);
+    assert_eq!(list["sessions"][0]["usage"], detail["usage"]);
+
+    // Another model can go on with it.
+    let unknown = json!({"message": "and who are you?", "model": "nosuch"});
+    let answer = place.post("olga", &path, &unknown).await;
+    assert_eq!(answer.problem(), (400, "INVALID_INPUT".to_owned()));
+    let other = json!({"message": "and who are you?", "model": "second"});
+    place.post("olga", &path, &other).await.ok(202);
+    place.work(&session).await;
+    let detail = place.get("vera", &format!("/sessions/{id}")).await.ok(200);
+    assert_eq!(detail["full_answer"], "The second model answers.");
+    assert_eq!(detail["model"], "second");
+    assert_eq!(detail["stages"][0]["executions"][0]["model"], "second");
+
+    // Each question says who asked it.
+    let timeline = place
+        .get("vera", &format!("/sessions/{id}/timeline"))
+        .await
+        .ok(200);
+    let asked: Vec<(&str, &str)> = timeline["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["kind"] == "user_question")
+        .map(|entry| (text(entry, "author"), text(entry, "content")))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            ("olga", "how are things?"),
+            ("ada", "and now?"),
+            ("olga", "and who are you?"),
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_says_how_bad_an_alert_is_and_models_how_they_failed() {
+    let place = Place::new(Wish {
+        script: r#"replies: [{text: "All is well."}]"#.to_owned(),
+        ..Wish::default()
+    })
+    .await;
+    let data = json!({"labels": {"alertname": "Down", "severity": "critical"}});
+    let body = json!({"alert_type": "service_down", "data": data});
+    let accepted = place.post("olga", "/alerts", &body).await.ok(202);
+    let session = SessionId::new(text(&accepted, "session")).unwrap();
+    place.work(&session).await;
+    let list = place.get("vera", "/sessions").await.ok(200);
+    assert_eq!(text(&list["sessions"][0], "severity"), "critical");
+    // The script has nothing to say to this.
+    let path = format!("/sessions/{session}/messages");
+    let again = json!({"message": "and now?"});
+    place.post("olga", &path, &again).await.ok(202);
+    place.work(&session).await;
+    let models = place.get("vera", "/models").await.ok(200);
+    let (used, unused) = (&models["models"][0], &models["models"][1]);
+    assert!(used["last_success_at"].is_string(), "{used:#}");
+    assert_eq!(text(&used["last_failure"], "kind"), "script_ended");
+    assert!(!text(&used["last_failure"], "message").is_empty());
+    assert_eq!(
+        (&unused["last_success_at"], &unused["last_failure"]),
+        (&json!(null), &json!(null))
+    );
 }

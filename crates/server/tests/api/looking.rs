@@ -92,6 +92,17 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
         (404, "NOT_FOUND".to_owned())
     );
     assert_eq!(place.get("vera", "/sessions").await.ok(200)["total"], 0);
+    // Whoever may restore it sees it, and that it was deleted.
+    let seen = place.get("olga", &path).await.ok(200);
+    assert!(seen["deleted_at"].is_string(), "{seen:#}");
+    assert_eq!(seen["can_ask"], false);
+    for rest in ["/timeline", "/events", "/evidence"] {
+        let path = format!("{path}{rest}");
+        place.get("olga", &path).await.ok(200);
+        assert_eq!(place.get("vera", &path).await.status, 404, "{rest}");
+        // An admin whose token only reads.
+        assert_eq!(place.get("reader", &path).await.status, 404, "{rest}");
+    }
     // So is what waited in it, and what happened.
     let gone = (404, "NOT_FOUND".to_owned());
     assert_eq!(place.get("vera", &approval).await.problem(), gone);
@@ -100,6 +111,7 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
     assert_eq!(place.get("vera", &format!("{path}/stream")).await.problem(), gone);
     let restore = place.post("olga", &format!("{path}/restore"), &json!({})).await;
     assert_eq!(restore.status, 204);
+    assert_eq!(place.get("vera", &path).await.ok(200)["deleted_at"], json!(null));
     assert_eq!(place.get("vera", "/sessions").await.ok(200)["total"], 1);
     place.get("vera", &approval).await.ok(200);
     let audit = place.get("root", "/audit?action=session.").await.ok(200);
@@ -254,6 +266,7 @@ async fn everything_about_a_session_can_be_looked_at() {
         .await
         .ok(200);
     assert_eq!(&found, one);
+    assert_eq!(text(one, "command"), "systemctl status nginx");
     let gone = place.get("vera", &path("/evidence/evd_1")).await;
     assert_eq!(gone.problem(), (404, "NOT_FOUND".to_owned()));
 
@@ -310,6 +323,8 @@ async fn the_site_can_be_looked_at() {
         (text(model, "name"), &model["default"], &model["calls"]),
         ("script", &json!(true), &json!(3))
     );
+    assert!(model["last_success_at"].is_string(), "{model:#}");
+    assert_eq!(model["last_failure"], json!(null));
     let usage = place.get("vera", "/usage?group_by=alert_type").await.ok(200);
     assert_eq!(text(&usage["rows"][0], "group"), "service_down");
     let connections = place.get("vera", "/connections").await.ok(200);

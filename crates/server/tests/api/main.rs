@@ -12,5 +12,6 @@ mod decide;
 mod description;
 mod hostile;
 mod looking;
+mod not_run;
 mod place;
 mod rules;

@@ -32,6 +32,8 @@ pub(crate) fn host() -> ResourceId {
 #[derive(Default)]
 pub(crate) struct Machine {
     restarts: Mutex<Vec<Timestamp>>,
+    /// The state it is in; nothing said, it runs.
+    state: Mutex<Option<&'static str>>,
 }
 
 impl Machine {
@@ -40,8 +42,14 @@ impl Machine {
         self.restarts.lock().unwrap().len()
     }
 
-    fn resource() -> ResolvedResource {
-        ResolvedResource::new(host(), "web").in_state("running")
+    /// It is in another state from now on.
+    pub(crate) fn become_state(&self, state: &'static str) {
+        *self.state.lock().unwrap() = Some(state);
+    }
+
+    fn resource(&self) -> ResolvedResource {
+        let state = self.state.lock().unwrap().unwrap_or("running");
+        ResolvedResource::new(host(), "web").in_state(state)
     }
 
     fn unit(&self) -> Observation {
@@ -59,7 +67,7 @@ impl Executor for Machine {
             match started.plan().kind {
                 ToolKind::Resolve => {
                     Done::succeeded(json!({"resources": [{"id": host(), "name": "web"}]}), "found 1")
-                        .with_discovered(vec![Self::resource()])
+                        .with_discovered(vec![self.resource()])
                 }
                 ToolKind::Read => {
                     let data = json!({"stdout": "nginx is active, load 0.42", "exit_code": 0});
@@ -83,7 +91,7 @@ impl Inventory for Machine {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
             let known = name == "web" || name == host().to_string();
-            known.then(Self::resource).into_iter().collect()
+            known.then(|| self.resource()).into_iter().collect()
         })
     }
 
@@ -159,6 +167,9 @@ replies:
   - text: "nginx is active; see what was done."
   - text: "nginx is active; see what was done."
 "#;
+
+/// What another model says.
+const SECOND: &str = r#"replies: [{text: "The second model answers.", repeat: forever}]"#;
 
 /// The people, each with their role.
 pub(crate) const PEOPLE: [(&str, Role); 6] = [
@@ -387,9 +398,15 @@ fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
     let options = ModelOptions::new(Provider::Scripted, "script");
     let script = Script::parse("script", &wish.script).unwrap();
     let client = Client::scripted_with("script", script, options.clone());
-    let entries = BTreeMap::from([("script".to_owned(), options)]);
+    let second = Script::parse("second", SECOND).unwrap();
+    let second = Client::scripted_with("second", second, options.clone());
+    let entries = BTreeMap::from([
+        ("script".to_owned(), options.clone()),
+        ("second".to_owned(), options),
+    ]);
     let models = Models::with_secrets(entries, ModelSecrets::environment()).unwrap();
     models.insert(client);
+    models.insert(second);
     let mut builder = Toolbox::builder();
     for name in ["infra_query", "infra_read", "infra_control"] {
         let executor: Arc<dyn Executor> = machine.clone();

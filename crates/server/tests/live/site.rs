@@ -59,8 +59,8 @@ pub(crate) fn open(folder: &Path) -> Store {
     Store::open(&StoreOptions::file(folder.join("interlock.db"))).expect("a store in a new folder")
 }
 
-fn engine(store: &Store, folder: &Path) -> Engine {
-    let script = json!({ "replies": [{ "text": "Everything is as it should be." }] }).to_string();
+fn engine(store: &Store, folder: &Path, reply: &Value) -> Engine {
+    let script = json!({ "replies": [reply] }).to_string();
     let file = folder.join("script.yaml");
     std::fs::write(&file, &script).expect("a script");
     let mut options = ModelOptions::new(Provider::Scripted, "script");
@@ -99,9 +99,19 @@ impl Site {
     }
 
     pub(crate) async fn start_with(metrics: Recorded, change: impl FnOnce(&mut Config)) -> Self {
+        let reply = json!({ "text": "Everything is as it should be." });
+        Self::start_saying(&reply, metrics, change).await
+    }
+
+    /// One whose model says this.
+    pub(crate) async fn start_saying(
+        reply: &Value,
+        metrics: Recorded,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let store = open(root.path());
-        let engine = engine(&store, root.path());
+        let engine = engine(&store, root.path(), reply);
         let mut config = Config::default();
         config.server.listen = ([127, 0, 0, 1], 0).into();
         change(&mut config);

@@ -1,5 +1,6 @@
 //! The WebSocket: what may be said and what comes back, the past, what happens, slow readers, hostile ones.
 
+use interlock_server::install_metrics;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
@@ -290,6 +291,52 @@ async fn what_a_model_writes_comes_before_what_is_kept_of_it() {
     worker.await.unwrap();
     assert_eq!(text.trim(), "Everything is as it should be.");
     assert!(answered);
+}
+
+#[tokio::test]
+async fn whoever_comes_in_the_middle_of_a_text_has_the_whole_of_it() {
+    let said = "Everything is as it should be. Everything is as it should be.";
+    let reply = json!({ "text": said, "chunk_size": 4, "chunk_delay": "100ms" });
+    let site = Site::start_saying(&reply, install_metrics(), |_| {}).await;
+    let submission = interlock_engine::Submission::question("how is it?");
+    let session = site.engine.submit(submission).await.unwrap();
+    let channel = format!("session:{session}");
+    let (mut first, mut second) = (site.connect().await, site.connect().await);
+    first.subscribe(&channel, Some(0)).await;
+    let (engine, work) = (site.engine.clone(), session.clone());
+    let worker = tokio::spawn(async move { engine.work_on(&work).await.unwrap() });
+    let mut seen = 0;
+    while seen < 3 {
+        seen += usize::from(first.next().await["type"] == "stream.chunk");
+    }
+    second.subscribe(&channel, Some(0)).await;
+    let (mut text, mut snapshots) = (String::new(), 0);
+    loop {
+        let frame = second.next().await;
+        match frame["type"].as_str().unwrap() {
+            "stream.chunk" => {
+                if frame["snapshot"] == true {
+                    snapshots += 1;
+                    assert_eq!((frame["offset"].as_u64(), text.as_str()), (Some(0), ""));
+                }
+                text.push_str(frame["delta"].as_str().unwrap());
+            }
+            "session.completed" => break,
+            _ => {}
+        }
+    }
+    worker.await.unwrap();
+    assert_eq!((text.trim(), snapshots), (said, 1));
+    // What was kept is in the record, and told from there alone.
+    let mut third = site.connect().await;
+    third.subscribe(&channel, Some(0)).await;
+    loop {
+        let frame = third.next().await;
+        assert_ne!(frame["type"], "stream.chunk");
+        if frame["type"] == "session.completed" {
+            break;
+        }
+    }
 }
 
 #[tokio::test]

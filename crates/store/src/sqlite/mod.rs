@@ -17,6 +17,7 @@ mod retain;
 mod switch;
 mod trace;
 mod usage;
+mod used;
 mod writer;
 
 #[cfg(test)]
@@ -75,6 +76,7 @@ pub(crate) mod look {
     pub(crate) use super::switch::switch;
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};
+    pub(crate) use super::used::{model_health, usage_of};
 }
 
 /// How many reads run at the same time.

@@ -312,7 +312,7 @@ pub(crate) fn resubmit(conn: &Connection, session: &SessionId, now: i64) -> Resu
 pub(crate) fn submit_input(
     conn: &Connection,
     session: &SessionId,
-    input: &str,
+    (input, options): (&str, Option<&str>),
     limits: QueueLimits,
     now: i64,
 ) -> Result<(), Error> {
@@ -326,8 +326,10 @@ pub(crate) fn submit_input(
         });
     }
     check_room(conn, limits)?;
-    conn.prepare_cached("UPDATE session_texts SET input = ?1, error = NULL WHERE session = ?2")?
-        .execute(params![input, key])?;
+    conn.prepare_cached(
+        "UPDATE session_texts SET input = ?1, options = coalesce(?2, options), error = NULL WHERE session = ?3",
+    )?
+    .execute(params![input, options, key])?;
     begin_again(conn, key)?;
     put_back(conn, key, now).map(drop)
 }

@@ -4,10 +4,10 @@ import { Anchor, Button, Group, Paper, Stack, Text, Textarea, Title } from '@man
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 
-import type { Schemas } from '../../api/client';
 import { useApi, useChannel, useMay } from '../../api/hooks';
 import { serverNow, useNow } from '../../lib/clock';
 import { duration } from '../../lib/format';
+import { ruleWords } from '../../lib/words';
 import { Mono } from '../../ui/Code';
 import { ChangeTable } from '../../ui/Json';
 import { useOverview } from '../../ui/frame/overview';
@@ -19,7 +19,7 @@ import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { EditForm } from './EditForm';
 import { Plan, Reasons } from './Plan';
 import { type Decision, useDecision } from './useDecision';
-import { type Approval, ending, type Known, planTitle, progress, refusalOf, riskWords, type Step, type Trouble, unfinished, whatChanged } from './words';
+import { type Approval, ending, type Known, planTitle, progress, riskWords, type Step, type Trouble, unfinished } from './words';
 
 function Line({ step }: { step: Step }) {
   return (
@@ -132,7 +132,7 @@ function After({ approval, known }: { approval: Approval; known: Known }) {
   return (
     <Stack gap="sm" aria-live="polite">
       {steps.length > 0 && <Stack gap={4} component="ol" className="plain-list">{steps.map((step, index) => <Line key={index} step={step} />)}</Stack>}
-      {known.refused && !action && <Changed refused={known.refused} />}
+      {approval.not_run && !action && <Changed found={approval.not_run} />}
       {action?.receipt && (
         <Paper withBorder p="sm" className="receipt">
           <Text size="sm" fw={600}>Receipt <Mono>{action.receipt}</Mono></Text>
@@ -148,16 +148,22 @@ function After({ approval, known }: { approval: Approval; known: Known }) {
   );
 }
 
-/** What differs now from when the plan was made: from the record of the refusal. */
-function Changed({ refused }: { refused: Schemas['DecisionForm'] }) {
-  const query = useApi<Schemas['EventPage']>(['refusal', refused.session, refused.sequence], `/sessions/${refused.session}/events`, { after: refused.sequence - 1, limit: 1 }, { staleTime: Infinity });
-  const changes = whatChanged(query.data?.events[0]?.data);
-  if (changes.length === 0) return null;
+/** Why it did not run, with what differs now from when the plan was made. */
+function Changed({ found }: { found: NonNullable<Approval['not_run']> }) {
   return (
     <Stack gap={4}>
-      <Text size="sm" fw={600}>What differs from when the plan was made</Text>
-      <ChangeTable changes={changes} />
-      <Text size="sm" c="dimmed">The agent was told and can plan again for how things stand now.</Text>
+      {found.changes.length > 0 && (
+        <>
+          <Text size="sm" fw={600}>What differs from when the plan was made</Text>
+          <ChangeTable changes={found.changes} />
+        </>
+      )}
+      {found.code && (
+        <Text size="sm" c="dimmed">
+          {found.rule && <>The rule {ruleWords(found.rule)} decided, <Ago at={found.at} />. </>}
+          The agent was told and can plan again for how things stand now. <ErrorCode code={found.code} />
+        </Text>
+      )}
     </Stack>
   );
 }
@@ -167,7 +173,7 @@ function badge(approval: Approval, known: Known) {
   const last = progress(approval, known).at(-1) ?? ending(approval);
   if (approval.action?.verification === 'verified') return <ToneBadge tone="verified">verified</ToneBadge>;
   if (last?.busy) return <ToneBadge tone="write">under way</ToneBadge>;
-  if (known.refused && !approval.action) return <ToneBadge tone="refused">refused</ToneBadge>;
+  if (approval.not_run && !approval.action) return approval.not_run.code ? <ToneBadge tone="refused">refused</ToneBadge> : <ToneBadge tone="plain" icon="stop">not run</ToneBadge>;
   return <ToneBadge tone={last?.tone ?? 'plain'} icon={last?.tone === 'plain' ? 'check' : undefined}>{approval.status}</ToneBadge>;
 }
 
@@ -178,12 +184,8 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
     refetchInterval: ({ state }) => (state.data && unfinished(state.data, { now: serverNow() }) ? (state.data.status === 'pending' ? 15_000 : 3_000) : false),
   });
   const approval = query.data;
-  const runs = approval?.status === 'approved' && !approval.action;
-  const decisions = useApi<Schemas['DecisionPage']>(['decisions', id], '/decisions', { session: approval?.session, answer: 'refused', limit: 20 }, {
-    enabled: runs, refetchInterval: runs ? 3_000 : false,
-  });
   const now = useNow(10_000);
-  const known: Known = { now, refused: approval && runs ? refusalOf(approval, decisions.data?.decisions ?? []) : undefined };
+  const known: Known = { now };
   const decision = useDecision(approval);
   const [mode, setMode] = useState<'look' | 'deny' | 'edit'>('look');
   const [chosen, setOpen] = useState<boolean>();

@@ -72,8 +72,8 @@ export function Reasons({ approval }: { approval: Approval }) {
             <ul className="evidence">
               {approval.evidence.map((each) => (
                 <li key={each.id}>
-                  <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} hash={`evidence-${each.id}`} />} size="sm">
-                    {reading(each).command ?? each.tool}
+                  <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} hash={`evidence-${each.id}`} />} size="sm" className={reading(each).exact ? 'mono' : undefined}>
+                    {reading(each).asked}
                   </Anchor>{' '}
                   <span className="dim"><Ago at={each.taken_at} /></span>
                   <div className="mono dim truncate">{reading(each).line}</div>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../api/client';
 import { changesOf, draftOf, fieldsOf, readDraft, readRaw } from './edit';
 import { cardsToShow } from './lists';
-import { type Approval, ending, planRows, planTitle, progress, refusalOf, trouble, unfinished, whatChanged } from './words';
+import { type Approval, ending, planRows, planTitle, progress, reading, trouble, unfinished } from './words';
 
 function approval(change: Partial<Approval> = {}): Approval {
   return {
@@ -42,24 +42,21 @@ describe('what came of it', () => {
     expect(unfinished(approval(change))).toBe(busy);
   });
 
-  it('was refused when it was to run, and says so', () => {
-    const yes = approval({ status: 'approved', decided_at: '2026-01-01T00:01:00Z' });
-    const refused = { position: 9, session: 'ses_1', sequence: 9, call: 'call_1', answer: 'refused', message: 'It is stopped now.', code: 'NOT_FOUND' };
-    const before = { ...refused, at: '2026-01-01T00:00:30Z' };
-    const after = { ...refused, at: '2026-01-01T00:01:01Z' };
-    expect(refusalOf(yes, [before, { ...after, call: 'call_2' }])).toBeUndefined();
-    expect(refusalOf(yes, [before, after])).toEqual(after);
-    expect(progress(yes, { refused: after }).at(-1)).toEqual({ tone: 'refused', words: 'Refused when it was to run, so nothing was done: It is stopped now. (NOT_FOUND)' });
-    expect(unfinished(yes, { refused: after })).toBe(false);
+  it.each<[string, NonNullable<Approval['not_run']>, string, string]>([
+    ['was refused when it was to run', { at: '2026-01-01T00:01:01Z', code: 'STATE_CHANGED', rule: 'redeem', message: 'It is stopped now.', changes: [] }, 'refused', 'Refused when it was to run, so nothing was done: It is stopped now.'],
+    ['came too late', { at: '2026-01-01T00:01:01Z', message: 'Not run: the next question came first.', changes: [] }, 'plain', 'Not run: the next question came first.'],
+  ])('%s, and says so', (_, not, tone, words) => {
+    const yes = approval({ status: 'approved', decided_at: '2026-01-01T00:01:00Z', not_run: not });
+    expect(progress(yes).at(-1)).toEqual({ tone, words });
+    expect(unfinished(yes)).toBe(false);
   });
 
   it.each([
-    [{ decision: { refused: { details: { changes: [{ field: 'state', was: 'running', now: 'stopped' }] } } } }, [{ field: 'state', before: 'running', after: 'stopped' }]],
-    [{ decision: { details: {} } }, []],
-    [{ changes: 'no list' }, []],
-    [undefined, []],
-  ])('finds what changed in %j', (facts, wanted) => {
-    expect(whatChanged(facts)).toEqual(wanted);
+    [{ command: 'df -h /srv', excerpt: '{"stdout": "Filesystem\\nx"}' }, { asked: 'df -h /srv', exact: true, line: 'Filesystem' }],
+    [{ excerpt: '{\n  "state": "running"\n}' }, { asked: 't', exact: false, line: '"state": "running"' }],
+    [{ tool: 'code.observe', excerpt: 'active' }, { asked: 'read by Interlock itself', exact: false, line: 'active' }],
+  ])('a reading says what was asked: %j', (change, wanted) => {
+    expect(reading({ id: 'e', tool: 't', taken_at: '2026-01-01T00:00:00Z', ...change })).toEqual(wanted);
   });
 
   it('does not say for ever that it is about to run', () => {

@@ -55,14 +55,18 @@ export function planRows(plan: Approval['plan']): Row[] {
 /** A hash as people compare them: its beginning. The whole one is in the plan that is signed. */
 const HASH = /\b[0-9a-f]{64}\b/g;
 
-/** What was read, in a line: the command, where the excerpt has it, and the first line that came out. */
-export function reading(evidence: Schemas['EvidenceRef']): { command: string | undefined; line: string } {
+/** The name under which code's own readings stand in the record. */
+const OBSERVER = 'code.observe';
+
+/** What was read: what was asked, who asked where it was no call, and the first line that came out. */
+export function reading(evidence: Schemas['EvidenceRef']): { asked: string; exact: boolean; line: string } {
   const field = (name: string): string | undefined => {
     const raw = new RegExp(`"${name}": ?"((?:[^"\\\\]|\\\\.)*)`).exec(evidence.excerpt)?.[1];
     return raw?.replace(/\\n/g, '\n').replace(/\\t/g, '\t').replace(/\\(["\\/])/g, '$1');
   };
   const out = field('stdout') ?? field('content') ?? evidence.excerpt;
-  return { command: field('command'), line: out.split('\n').find((line) => /[^\s{}[\]]/.test(line))?.trim() ?? '' };
+  const asked = evidence.command ?? (evidence.tool === OBSERVER ? 'read by Interlock itself' : evidence.tool);
+  return { asked, exact: evidence.command !== undefined && evidence.command !== null, line: out.split('\n').find((line) => /[^\s{}[\]]/.test(line))?.trim() ?? '' };
 }
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {
@@ -99,8 +103,6 @@ const VERIFICATIONS: Record<Schemas['Verification'], Step> = {
 
 /** What is known beside the approval itself. */
 export interface Known {
-  /** The gate's last word, where it refused the approved plan when it was to run. */
-  refused?: Schemas['DecisionForm'] | undefined;
   /** The time, by the server's clock. */
   now?: number;
 }
@@ -108,34 +110,16 @@ export interface Known {
 /** After this long without a sign of life the card stops saying that it is about to run. */
 const QUIET = 120_000;
 
-/** The refusal that met this approval when it was to run, if one did. */
-export function refusalOf(approval: Approval, decisions: readonly Schemas['DecisionForm'][]): Schemas['DecisionForm'] | undefined {
-  const since = Date.parse(approval.decided_at ?? '');
-  return decisions.find((each) => each.answer === 'refused' && each.call === approval.call && Date.parse(each.at) >= since);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
-/** What differs from when the plan was made, out of a refusal's facts, wherever they stand in it. */
-export function whatChanged(facts: unknown, depth = 0): { field: string; before: unknown; after: unknown }[] {
-  if (!isRecord(facts) || depth > 4) return [];
-  if (Array.isArray(facts.changes)) {
-    return facts.changes.filter(isRecord).map((each) => ({ field: typeof each.field === 'string' ? each.field : '?', before: each.was, after: each.now }));
-  }
-  return Object.values(facts).flatMap((each) => whatChanged(each, depth + 1));
-}
-
 /** What happened after the yes, as far as it is known: approved → ran → verified. */
 export function progress(approval: Approval, known: Known = {}): Step[] {
   if (approval.status !== 'approved') return [];
   const steps: Step[] = [{ tone: 'plain', words: `Approved${approval.decided_by ? ` by ${approval.decided_by}` : ''}.` }];
-  const { action } = approval;
+  const { action, not_run: not } = approval;
   if (!action) {
-    if (known.refused) {
-      const { message, code } = known.refused;
-      steps.push({ tone: 'refused', words: `Refused when it was to run, so nothing was done: ${message ?? 'things stand differently now.'}${code ? ` (${code})` : ''}` });
+    if (not) {
+      // What no rule decided was not refused: the session was stopped, or went on without it.
+      const words = not.code ? `Refused when it was to run, so nothing was done: ${not.message}` : not.message;
+      steps.push({ tone: not.code ? 'refused' : 'plain', words });
       return steps;
     }
     if (known.now !== undefined && known.now - Date.parse(approval.decided_at ?? '') > QUIET) {

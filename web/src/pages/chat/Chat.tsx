@@ -88,7 +88,15 @@ function Box({ session, onAsked }: BoxProps) {
     }
   };
   const known = models.data?.models.map((one) => one.name) ?? [];
-  const usable = model !== null && (models.data === undefined || known.includes(model)) ? model : null;
+  // A conversation keeps its model until another is chosen in it; a new one begins with the one that was chosen last.
+  const [here, setHere] = useState<string>();
+  const wanted = session ? (here ?? session.model ?? null) : model;
+  const usable = wanted !== null && (models.data === undefined || known.includes(wanted)) ? wanted : null;
+  const other = session && usable !== null && usable !== (session.model ?? null) ? usable : undefined;
+  const pick = (name: string | null) => {
+    if (session) setHere(name ?? undefined);
+    else choose(name);
+  };
   const send = (text: string): boolean | Promise<boolean> => {
     const what = said(text);
     setNote(undefined);
@@ -101,7 +109,7 @@ function Box({ session, onAsked }: BoxProps) {
             setNote('It still works on the last question. Wait, or stop it.');
             return false;
           }
-          return goOn.mutateAsync({ message: what.text }).then(() => true, () => false);
+          return goOn.mutateAsync({ message: what.text, ...(other !== undefined && { model: other }) }).then(() => true, () => false);
         }
         return begin.mutateAsync({ message: what.text, ...(usable !== null && { model: usable }) }).then(() => true, () => false);
       case 'new':
@@ -118,8 +126,8 @@ function Box({ session, onAsked }: BoxProps) {
           setNote(`There is no model “${what.name}”. There are: ${known.join(', ')}.`);
           return false;
         }
-        choose(what.name);
-        setNote(session ? `The next conversation is with ${what.name}; this one keeps its model.` : `The model is ${what.name}.`);
+        pick(what.name);
+        setNote(session ? `${what.name} answers from your next question on.` : `The model is ${what.name}.`);
         return true;
       case 'resume': {
         const fits = past.data?.sessions.filter((one) => one.id === what.name || one.id.startsWith(what.name) || one.id.endsWith(what.name)) ?? [];
@@ -148,14 +156,11 @@ function Box({ session, onAsked }: BoxProps) {
         blocked={session && !session.can_ask ? (running ? 'It works on your question; commands can be written meanwhile' : 'No more questions can be asked in this conversation; /new begins another') : undefined}
         {...(running && session.can_cancel && { onStop: () => { stop.mutate(undefined); }, stopping: stop.isPending })}
       >
-        {session ? (
-          <span className="dim">{session.model ?? ''}</span>
-        ) : (
-          <Select
-            size="xs" w={200} aria-label="Model" placeholder={models.isPending ? 'loading models…' : (models.data?.models.find((one) => one.default)?.name ?? 'default model')}
-            data={known} value={usable} clearable onChange={choose} comboboxProps={{ position: 'top' }}
-          />
-        )}
+        <Select
+          size="xs" w={200} aria-label={session ? 'Model for the next question' : 'Model'}
+          placeholder={models.isPending ? 'loading models…' : (models.data?.models.find((one) => one.default)?.name ?? 'default model')}
+          data={known} value={usable} clearable={!session} onChange={pick} comboboxProps={{ position: 'top' }}
+        />
       </Composer>
       <Drawer opened={listed} onClose={() => { setListed(false); }} title="Past conversations" position="right" size="sm">
         <PastChats current={session?.id} onOpen={() => { setListed(false); void queries.invalidateQueries({ queryKey: ['sessions', 'chats'] }); }} />

@@ -47,7 +47,7 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
       if (turn.type === 'question') {
         return (
           <div className={classes.turn}>
-            <div className={classes.who}>{detail.owner ?? 'asked'}</div>
+            <div className={classes.who}>{turn.row.by ?? detail.owner ?? 'asked'}</div>
             <div className={classes.asked}>{turn.row.text}</div>
           </div>
         );

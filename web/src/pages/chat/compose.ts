@@ -12,7 +12,7 @@ export const COMMANDS: readonly Command[] = [
   { name: '/new', takes: '', words: 'begin another conversation' },
   { name: '/chats', takes: '', words: 'list past conversations' },
   { name: '/resume', takes: 'ID', words: 'go on with one of them' },
-  { name: '/model', takes: 'NAME', words: 'choose the model for the next conversation' },
+  { name: '/model', takes: 'NAME', words: 'choose the model that answers from here on' },
   { name: '/help', takes: '', words: 'show this list' },
 ];
 

@@ -8,7 +8,7 @@ import { useMemo } from 'react';
 import type { Schemas } from '../../api/client';
 import { useApi } from '../../api/hooks';
 import { useNow } from '../../lib/clock';
-import { count, money } from '../../lib/format';
+import { compact, count, money } from '../../lib/format';
 import { useUrl } from '../../lib/url';
 import { Mono } from '../../ui/Code';
 import { Empty, Failed, Loading } from '../../ui/States';
@@ -21,10 +21,6 @@ const DEFAULTS = { days: '30', by: 'day', measure: 'tokens' };
 
 function oneOf<T extends string>(list: readonly { value: T }[], value: string, otherwise: T): T {
   return list.find((each) => each.value === value)?.value ?? otherwise;
-}
-
-function compact(value: number): string {
-  return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 }
 
 function columns(by: GroupBy): Column<UsageRow>[] {

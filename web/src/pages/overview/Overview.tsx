@@ -18,6 +18,7 @@ import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
 import { useCards } from '../approvals/useCards';
+import { Marks } from '../sessions/Marks';
 import { useLatest } from './latest';
 
 type Summary = Schemas['SessionSummary'];
@@ -50,7 +51,7 @@ function Running({ session }: { session: Summary }) {
   const latest = useLatest(session);
   return (
     <Paper withBorder p="sm" component="article">
-      <Group justify="space-between" wrap="nowrap" gap="sm">
+      <Group justify="space-between" wrap="nowrap" gap="sm" className="running">
         <Anchor fw={600} size="sm" c="inherit" underline="hover" className="truncate" renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: session.id }} />}>{session.title}</Anchor>
         <Group gap="sm" wrap="nowrap">
           <Text size="sm" c="dimmed"><Elapsed from={session.started_at ?? session.created_at} /></Text>
@@ -73,8 +74,7 @@ function Recent({ sessions }: { sessions: readonly Summary[] }) {
           <Link to="/sessions/$id" params={{ id: session.id }} className="row">
             <StatusBadge status={session.status} />
             <span className="grow truncate">{session.title}</span>
-            {session.writes > 0 && <span className="wide"><ToneBadge tone="write">{plural(session.writes, 'write')}</ToneBadge></span>}
-            {session.refusals > 0 && <span className="wide"><ToneBadge tone="refused">{session.refusals} refused</ToneBadge></span>}
+            <span className="wide marks"><Marks session={session} /></span>
             <span className="dim"><Ago at={session.completed_at ?? session.last_interaction_at} /></span>
           </Link>
         </li>

@@ -134,7 +134,7 @@ export function Answer({ detail, entries, onEvidence }: AnswerProps) {
         {first?.text !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
         {later.map((one) => (
           <section key={one.run} className={classes.followUp} aria-label={`Follow-up: ${one.question}`}>
-            <Text size="sm" fw={600} className="prewrap">{one.question}</Text>
+            <Text size="sm" fw={600} className="prewrap">{one.by !== undefined && <span className="dim">{one.by}: </span>}{one.question}</Text>
             {one.text === undefined
               ? <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>
               : <OneAnswer answered={one} actions={actions} onEvidence={onEvidence} />}

@@ -44,7 +44,8 @@ interface HeaderProps {
 export function Header({ detail, resource, onChanged }: HeaderProps) {
   const confirm = useConfirm();
   const operate = useMay('operate');
-  const [deleted, setDeleted] = useState(false);
+  const [removed, setRemoved] = useState<boolean>();
+  const deleted = removed ?? (detail.deleted_at !== undefined && detail.deleted_at !== null);
   const cancel = useSend<undefined, Schemas['CancelResult']>('POST', `/sessions/${detail.id}/cancel`, {
     invalidates: [['sessions']],
     onSuccess: (done) => {
@@ -53,10 +54,10 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
     },
     onError: tell,
   });
-  const remove = useSend('DELETE', `/sessions/${detail.id}`, { invalidates: [['sessions']], onSuccess: () => { setDeleted(true); }, onError: tell });
+  const remove = useSend('DELETE', `/sessions/${detail.id}`, { invalidates: [['sessions']], onSuccess: () => { setRemoved(true); }, onError: tell });
   const restore = useSend('POST', `/sessions/${detail.id}/restore`, {
     invalidates: [['sessions']],
-    onSuccess: () => { setDeleted(false); onChanged(); },
+    onSuccess: () => { setRemoved(false); onChanged(); },
     onError: tell,
   });
   const askCancel = async () => {
@@ -121,8 +122,8 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item leftSection={<Icon name="link" />} onClick={copyLink}>Copy link</Menu.Item>
-              <Menu.Item leftSection={<Icon name="copy" />} onClick={copyMarkdown}>Copy as Markdown</Menu.Item>
-              <Menu.Item leftSection={<Icon name="line" />} component={Link} to={`/sessions/${detail.id}/trace`}>Trace</Menu.Item>
+              {!deleted && <Menu.Item leftSection={<Icon name="copy" />} onClick={copyMarkdown}>Copy as Markdown</Menu.Item>}
+              {!deleted && <Menu.Item leftSection={<Icon name="line" />} component={Link} to={`/sessions/${detail.id}/trace`}>Trace</Menu.Item>}
               {detail.kind === 'chat' && <Menu.Item leftSection={<Icon name="chat" />} component={Link} to={`/chat/${detail.id}`}>Open as chat</Menu.Item>}
               {operate && <Menu.Divider />}
               {operate && !deleted && <Menu.Item leftSection={<Icon name="trash" />} disabled={detail.can_cancel} onClick={() => void askRemove()}>Delete…</Menu.Item>}
@@ -133,7 +134,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
       </Group>
       {deleted && (
         <Group gap="sm" mt={8} role="status">
-          <span>This session was deleted.</span>
+          <span>This session was deleted{detail.deleted_at ? <> <Ago at={detail.deleted_at} /></> : ''}. It is in no list, and only those who may restore it see it.</span>
           <Button size="compact-sm" variant="default" loading={restore.isPending} onClick={() => { restore.mutate(); }}>Restore it</Button>
         </Group>
       )}

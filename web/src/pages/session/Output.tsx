@@ -69,6 +69,7 @@ export function Output({ session, evidence }: { session: string; evidence: strin
       <Group gap="xs" justify="space-between">
         <Text size="xs" c="dimmed">
           evidence <Mono title={evidence}>{evidence.slice(0, 12)}</Mono> · read <Ago at={found.data.taken_at} />
+          {!found.data.command && found.data.tool === 'code.observe' && ' by Interlock itself'}
         </Text>
         <Group gap={2}>
           {table !== undefined && (
@@ -80,6 +81,7 @@ export function Output({ session, evidence }: { session: string; evidence: strin
           <CopyButton text={text(facts(data), 'stdout') ?? JSON.stringify(data, null, 2)} label="Copy what it read" />
         </Group>
       </Group>
+      {found.data.command && <Text size="xs" component="div" className="prewrap">asked: <Mono>{found.data.command}</Mono></Text>}
       {asTable && table ? <AsTable {...table} /> : <Data data={data} />}
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { Button, Tabs, Title } from '@mantine/core';
+import { Button, Tabs, Text, Title } from '@mantine/core';
 import { useElementSize, useMediaQuery } from '@mantine/hooks';
 import { useParams, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -7,7 +7,7 @@ import { useConnection, useMay } from '../../api/hooks';
 import { plural } from '../../lib/format';
 import { setPageTitle } from '../../lib/title';
 import { callsOf, sectionsOf } from '../../lib/timeline';
-import { useUrlState } from '../../lib/url';
+import { useUrl } from '../../lib/url';
 import { useShortcut } from '../../ui/shortcuts';
 import { Failed, Loading } from '../../ui/States';
 import { isOpen } from '../../ui/Status';
@@ -29,6 +29,8 @@ function toggled(set: ReadonlySet<string>, key: string): ReadonlySet<string> {
   if (!next.delete(key)) next.add(key);
   return next;
 }
+
+const DEFAULTS = { tab: '', filter: 'all', find: '', state: '' };
 
 function decoded(text: string): string {
   try {
@@ -52,7 +54,7 @@ function SessionPage({ id }: { id: string }) {
   const narrow = useMediaQuery('(max-width: 62em)', false, { getInitialValueInEffect: false });
   const [page, height] = useFill<HTMLDivElement>();
   const { ref: timelinePane, width } = useElementSize();
-  const [url, setUrl] = useUrlState();
+  const [url, setUrl] = useUrl(DEFAULTS);
   const searchBox = useRef<HTMLInputElement>(null);
 
   const [openRows, setOpenRows] = useState<ReadonlySet<string>>(new Set());
@@ -98,7 +100,8 @@ function SessionPage({ id }: { id: string }) {
   }
   // On a phone: what is over begins with its answer, what runs with what it does.
   const over = detail !== undefined && !isOpen(detail.status);
-  const tab = url.get('tab') ?? (hash.startsWith('evidence-') ? 'tools' : hash === '' && over ? 'answer' : 'timeline');
+  const first = hash.startsWith('evidence-') ? 'tools' : hash === '' && over ? 'answer' : 'timeline';
+  const tab = url.tab === '' ? first : url.tab;
   const showEvidence = useCallback((evidence: string) => {
     openEvidence(evidence);
     setUrl({ filter: undefined, find: undefined, state: undefined, tab: narrow ? 'tools' : undefined });
@@ -133,7 +136,6 @@ function SessionPage({ id }: { id: string }) {
   if (!detail) return <Loading what="the session" lines={6} />;
 
   const running = isOpen(detail.status);
-  const chosen = url.get('filter');
   const timeline = (
     <TimelinePane
       lines={lines} ready={ready} follow={running} open={openRows} onToggle={toggleRow} onEvidence={showEvidence}
@@ -142,8 +144,7 @@ function SessionPage({ id }: { id: string }) {
   );
   const tools = (
     <ToolsPane
-      session={id} calls={calls} filter={isFilter(chosen) ? chosen : 'all'} search={url.get('find') ?? ''} status={url.get('state') ?? ''}
-      onFilter={(change) => { setUrl(change.filter === 'all' ? { ...change, filter: undefined } : change); }}
+      session={id} calls={calls} filter={isFilter(url.filter) ? url.filter : 'all'} search={url.find} status={url.state} onFilter={setUrl}
       searchBox={searchBox} open={openCalls} onToggle={toggleCall} onEvidence={showEvidence} target={callTarget} follow={running}
     />
   );
@@ -153,7 +154,7 @@ function SessionPage({ id }: { id: string }) {
   return (
     <div ref={page} className={classes.page} style={{ height }}>
       <Header detail={detail} resource={resource} onChanged={watch.refresh} />
-      {connection === 'lost' && running && <div className="dim" role="status">The line to the server is lost; it comes back by itself, and nothing is missed.</div>}
+      {connection === 'lost' && running && <Text size="sm" c="dimmed" role="status">The line to the server is lost; it comes back by itself, and nothing is missed.</Text>}
       {partial !== undefined && <Failed error={partial} retry={watch.retry} />}
       {narrow ? (
         <>

@@ -152,7 +152,7 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
   switch (row.type) {
     case 'question':
       return (
-        <Line anchor={anchor} at={row.at} tone="plain" head={<><strong>asked</strong> {firstLine(row.text) === '{' ? 'by an alert' : firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') || row.text.length > 160 ? toggle : undefined}>
+        <Line anchor={anchor} at={row.at} tone="plain" head={<><strong>{row.by === undefined ? 'asked' : `${row.by} asked`}</strong> {firstLine(row.text) === '{' ? 'by an alert' : firstLine(row.text)}</>} open={open} onToggle={row.text.includes('\n') || row.text.length > 160 ? toggle : undefined}>
           {open && <CodeBlock text={row.text} label="the question" maxLines={40} />}
         </Line>
       );

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Schemas } from '../../api/client';
 import { useApi } from '../../api/hooks';
 import { count, duration, exact, plural } from '../../lib/format';
-import { useUrlState } from '../../lib/url';
+import { useUrl } from '../../lib/url';
 import type { Tone } from '../../theme';
 import { CodeBlock, Mono } from '../../ui/Code';
 import { Icon } from '../../ui/icons';
@@ -112,11 +112,13 @@ function Many<T>({ items, render }: { items: readonly T[]; render: (item: T) => 
   );
 }
 
+const DEFAULTS = { run: '', tab: 'models' };
+
 /** Everything that was asked of models and of the gate in one run, and whether the gate would say the same again. */
 export function Trace() {
   const { id = '' } = useParams({ strict: false });
-  const [url, setUrl] = useUrlState();
-  const run = url.get('run') ?? undefined;
+  const [url, setUrl] = useUrl(DEFAULTS);
+  const run = url.run === '' ? undefined : url.run;
   const detail = useApi<Schemas['SessionDetail']>(['session', id], `/sessions/${id}`);
   const trace = useApi<Schemas['TraceForm']>(['session', id, 'trace'], `/sessions/${id}/trace`, { run });
   const replay = useApi<Schemas['TraceForm']>(['session', id, 'trace'], `/sessions/${id}/trace`, { run, replay: true }, { enabled: false, gcTime: 0 });
@@ -125,7 +127,6 @@ export function Trace() {
   const steps = (trace.data?.steps ?? []).map((one, index) => stepOf(one, index));
   const input = interactions.reduce((sum, one) => sum + (one.inputTokens ?? 0), 0);
   const output = interactions.reduce((sum, one) => sum + (one.outputTokens ?? 0), 0);
-  const tab = url.get('tab') ?? 'models';
   return (
     <Page
       title="Trace"
@@ -153,7 +154,7 @@ export function Trace() {
       {trace.isPending && <Loading what="the trace" lines={8} />}
       {trace.isError && <Failed error={trace.error} retry={() => void trace.refetch()} />}
       {trace.data && (
-        <Tabs value={tab} onChange={(value) => { setUrl({ tab: value === 'models' ? undefined : (value ?? undefined) }); }}>
+        <Tabs value={url.tab} onChange={(value) => { setUrl({ tab: value ?? undefined }); }}>
           <Tabs.List>
             <Tabs.Tab value="models">Models {interactions.length}</Tabs.Tab>
             <Tabs.Tab value="gate">Gate {steps.length}</Tabs.Tab>

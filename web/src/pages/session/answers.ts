@@ -6,6 +6,8 @@ import { facts, list, micros, number, texts } from '../../lib/facts';
 export interface Answered {
   run: string;
   question: string;
+  /** Who asked, as far as it is known. */
+  by: string | undefined;
   /** Nothing while there is none. */
   text: string | undefined;
   grounds: Schemas['Ground'][];
@@ -33,13 +35,16 @@ function groundsOf(entry: Schemas['TimelineEntry']): Schemas['Ground'][] {
 export function answersOf(detail: Schemas['SessionDetail'], entries: readonly Schemas['TimelineEntry'][]): Answered[] {
   const runs = [...detail.runs].sort((a, b) => micros(a.started_at) - micros(b.started_at));
   const given = entries.filter((entry) => entry.kind === 'final_analysis').sort((a, b) => micros(a.at) - micros(b.at));
+  const asked = entries.filter((entry) => entry.kind === 'user_question');
   return runs.map((run, index) => {
     const next = runs[index + 1];
     const { id, input: question, status } = run;
-    const said = given.findLast((entry) => micros(entry.at) >= micros(run.started_at) && (!next || micros(entry.at) < micros(next.started_at)));
+    const within = (entry: Schemas['TimelineEntry']) => micros(entry.at) >= micros(run.started_at) && (!next || micros(entry.at) < micros(next.started_at));
+    const by = asked.find(within)?.author ?? undefined;
+    const said = given.findLast(within);
     if (!next && detail.full_answer !== undefined && detail.full_answer !== null && (runs.length === 1 || said)) {
-      return { run: id, question, status, text: detail.full_answer, grounds: detail.grounds };
+      return { run: id, question, by, status, text: detail.full_answer, grounds: detail.grounds };
     }
-    return { run: id, question, status, text: said?.content, grounds: said ? groundsOf(said) : [] };
+    return { run: id, question, by, status, text: said?.content, grounds: said ? groundsOf(said) : [] };
   });
 }

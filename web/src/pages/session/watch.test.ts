@@ -135,6 +135,45 @@ describe('watching a session', () => {
     stop();
   });
 
+  it('comes in the middle of a text and has the whole of it', async () => {
+    const sources = fake(7);
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.advanceTimersByTimeAsync(1);
+    const chunk = { type: 'stream.chunk', execution: 'exe_1', kind: 'text' as const };
+    sources.say({ ...chunk, kind: 'thinking', delta: 'Hm.', snapshot: true, offset: 0 });
+    sources.say({ ...chunk, delta: 'One two', snapshot: true, offset: 3 });
+    sources.say({ ...chunk, delta: ' three' });
+    await vi.advanceTimersByTimeAsync(100);
+    const texts = () => rows(watch).slice(-2).map((row) => ('text' in row ? row.text : row.type));
+    expect(texts()).toEqual(['Hm.', 'One two three']);
+    // The line broke and came back: what was written meanwhile is there, and nothing twice.
+    sources.say({ ...chunk, kind: 'thinking', delta: 'Hm.', snapshot: true, offset: 0 });
+    sources.say({ ...chunk, delta: 'One two three four', snapshot: true, offset: 3 });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(texts()).toEqual(['Hm.', 'One two three four']);
+    stop();
+  });
+
+  it('does not listen to what was deleted, until it is restored', async () => {
+    const sources = fake(7);
+    const plain = fake(7);
+    let deleted: string | null = '2026-01-01T00:00:00Z';
+    sources.get = async <T>(path: string, query?: Record<string, string | number>) => {
+      const found = await plain.get<T>(path, query);
+      return path.endsWith('/ses_1') ? { ...found, deleted_at: deleted } : found;
+    };
+    const watch = new SessionWatch('ses_1', sources);
+    const stop = watch.start();
+    await vi.runAllTimersAsync();
+    expect([watch.get().ready, sources.after]).toEqual([true, undefined]);
+    deleted = null;
+    watch.refresh();
+    await vi.runAllTimersAsync();
+    expect(sources.after).toBe(7);
+    stop();
+  });
+
   it('hears nothing after it was stopped', async () => {
     const sources = fake(7);
     const watch = new SessionWatch('ses_1', sources);

@@ -77,6 +77,7 @@ export class SessionWatch {
   private asked: [execution: string, model: string | undefined][] = [];
   private flushing: ReturnType<typeof setTimeout> | undefined;
   private abort = new AbortController();
+  private unsubscribe: (() => void) | undefined;
   private readonly detail = new Again(() => this.readDetail());
   private readonly timeline = new Again(() => this.readTimeline());
   private readonly missing = new Again(() => this.readMissing());
@@ -99,23 +100,29 @@ export class SessionWatch {
   start(): () => void {
     const abort = new AbortController();
     this.abort = abort;
-    let unsubscribe: (() => void) | undefined;
-    void this.readDetail();
-    void Promise.all([this.readTimeline(), this.readEvents(abort.signal)]).then(() => {
+    void Promise.all([this.readDetail(), this.readTimeline(), this.readEvents(abort.signal)]).then(() => {
       if (abort.signal.aborted) return;
       this.become({ ready: true });
-      const after = this.watched.state.events.at(-1)?.sequence ?? 0;
-      unsubscribe = this.sources.subscribe(`session:${this.id}`, (event) => { this.hear(event); }, after);
+      this.listenOn();
     });
     return () => {
       abort.abort();
-      unsubscribe?.();
+      this.unsubscribe?.();
+      this.unsubscribe = undefined;
       this.detail.stop();
       this.timeline.stop();
       this.missing.stop();
       clearTimeout(this.flushing);
       this.flushing = undefined;
     };
+  }
+
+  /** Hears what happens from here on. What was deleted has no line until it is restored. */
+  private listenOn(): void {
+    const { ready, state } = this.watched;
+    if (!ready || this.unsubscribe !== undefined || state.detail?.deleted_at) return;
+    const after = state.events.at(-1)?.sequence ?? 0;
+    this.unsubscribe = this.sources.subscribe(`session:${this.id}`, (event) => { this.hear(event); }, after);
   }
 
   /** Reads detail and timeline again soon: something was done here. */
@@ -148,6 +155,7 @@ export class SessionWatch {
       if (signal.aborted) return;
       this.apply([{ type: 'detail', detail }]);
       if (this.watched.error !== undefined) this.become({ error: undefined });
+      this.listenOn();
     } catch (error) {
       if (!signal.aborted) this.become(this.watched.state.detail ? { partial: error } : { error });
     }
@@ -204,9 +212,10 @@ export class SessionWatch {
     if (event.type === 'stream.chunk') {
       if (execution === undefined || event.delta === undefined) return;
       const kind = event.kind === 'thinking' ? 'thinking' : 'text';
+      const offset = event.snapshot === true ? (event.offset ?? 0) : undefined;
       const last = this.queue.at(-1);
-      if (last?.type === 'chunk' && last.execution === execution && last.kind === kind) last.delta += event.delta;
-      else this.queue.push({ type: 'chunk', execution, kind, delta: event.delta, at: new Date().toISOString() });
+      if (offset === undefined && last?.type === 'chunk' && last.execution === execution && last.kind === kind) last.delta += event.delta;
+      else this.queue.push({ type: 'chunk', execution, kind, delta: event.delta, at: new Date().toISOString(), offset });
       this.asked.push([execution, undefined]);
     } else if (event.type === 'model.asked') {
       if (execution === undefined) return;

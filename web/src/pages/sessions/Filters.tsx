@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/client';
 import { useApi } from '../../api/hooks';
 import { Icon } from '../../ui/icons';
 import { statusWords } from '../../ui/Status';
-import { FILTER_KEYS, filterCount } from './query';
+import { FILTER_KEYS, filterCount, type ListUrl } from './query';
 
 type Change = (patch: Readonly<Record<string, string | undefined>>) => void;
 
@@ -43,11 +43,11 @@ function SearchBox({ value, onChange, box }: { value: string; onChange: (value: 
   );
 }
 
-export function Filters({ url, change, box }: { url: URLSearchParams; change: Change; box: RefObject<HTMLInputElement | null> }) {
+export function Filters({ url, change, box }: { url: ListUrl; change: Change; box: RefObject<HTMLInputElement | null> }) {
   const known = useApi<Schemas['SessionFilters']>(['sessions', 'filters'], '/sessions/filters', undefined, { staleTime: 60_000 });
   const set = (key: string) => (value: string | null) => { change({ [key]: value ?? undefined, page: undefined }); };
-  const choose = (key: string, words: string, values: readonly string[] | undefined) => {
-    const value = url.get(key);
+  const choose = (key: 'alert_type' | 'chain' | 'owner', words: string, values: readonly string[] | undefined) => {
+    const value = url[key] === '' ? null : url[key];
     // What the address asks for can be chosen, also before the list of choices is there.
     const data = [...new Set([...(values ?? []), ...(value === null ? [] : [value])])];
     return (
@@ -57,7 +57,7 @@ export function Filters({ url, change, box }: { url: URLSearchParams; change: Ch
       />
     );
   };
-  const chosen = (url.get('status') ?? '').split(',').filter((one) => one !== '');
+  const chosen = url.status.split(',').filter((one) => one !== '');
   const narrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   const [open, setOpen] = useState(false);
   const active = filterCount(url);
@@ -69,19 +69,19 @@ export function Filters({ url, change, box }: { url: URLSearchParams; change: Ch
         onChange={(values) => { change({ status: values.join(','), page: undefined }); }}
       />
       <Select
-        size="xs" w={120} placeholder="Chain or chat" aria-label="Kind" clearable value={url.get('kind')} onChange={set('kind')}
+        size="xs" w={120} placeholder="Chain or chat" aria-label="Kind" clearable value={url.kind === '' ? null : url.kind} onChange={set('kind')}
         data={[{ value: 'chain', label: 'chain' }, { value: 'chat', label: 'chat' }]}
       />
       {choose('alert_type', 'Alert type', known.data?.alert_types)}
       {choose('chain', 'Chain', known.data?.chains)}
       {choose('owner', 'Owner', known.data?.owners)}
-      <TextInput size="xs" type="date" w={132} aria-label="From day" value={url.get('from') ?? ''} max={url.get('to') ?? undefined} onChange={(event) => { set('from')(event.currentTarget.value); }} />
-      <TextInput size="xs" type="date" w={132} aria-label="To day" value={url.get('to') ?? ''} min={url.get('from') ?? undefined} onChange={(event) => { set('to')(event.currentTarget.value); }} />
+      <TextInput size="xs" type="date" w={132} aria-label="From day" value={url.from} max={url.to === '' ? undefined : url.to} onChange={(event) => { set('from')(event.currentTarget.value); }} />
+      <TextInput size="xs" type="date" w={132} aria-label="To day" value={url.to} min={url.from === '' ? undefined : url.from} onChange={(event) => { set('to')(event.currentTarget.value); }} />
     </>
   );
   return (
     <Group gap={8}>
-      <SearchBox box={box} value={url.get('search') ?? ''} onChange={set('search')} />
+      <SearchBox box={box} value={url.search} onChange={set('search')} />
       {narrow && (
         <Button size="xs" variant="default" aria-expanded={open} leftSection={<Icon name="filter" size={14} />} onClick={() => { setOpen(!open); }}>
           {active === 0 ? 'Filters' : `Filters: ${active}`}

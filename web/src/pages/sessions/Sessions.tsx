@@ -5,58 +5,17 @@ import { useMemo, useRef, useState } from 'react';
 
 import type { Schemas } from '../../api/client';
 import { useApi, useMay } from '../../api/hooks';
-import { count, duration } from '../../lib/format';
-import { useUrlState } from '../../lib/url';
+import { count } from '../../lib/format';
+import { useUrl, writeUrl } from '../../lib/url';
 import { Page } from '../../ui/Page';
 import { useShortcut } from '../../ui/shortcuts';
 import { Empty, Failed, Loading } from '../../ui/States';
-import { isOpen, StatusBadge, statusWords } from '../../ui/Status';
-import { type Column, DataTable } from '../../ui/Table';
-import { Ago, Elapsed } from '../../ui/Time';
-import { ToneBadge } from '../../ui/Tone';
+import { DataTable } from '../../ui/Table';
 import { BulkBar } from './Bulk';
+import { COLUMNS, SessionCard } from './columns';
 import { Filters } from './Filters';
-import { filterCount, FIRST_SIZE, listQuery } from './query';
+import { filterCount, FIRST_SIZE, LIST, listQuery } from './query';
 import { Views } from './Views';
-
-type Summary = Schemas['SessionSummary'];
-
-function seconds(session: Summary): number | undefined {
-  if (!session.started_at || !session.completed_at) return undefined;
-  return (Date.parse(session.completed_at) - Date.parse(session.started_at)) / 1000;
-}
-
-const COLUMNS: readonly Column<Summary>[] = [
-  { key: 'status', title: 'Status', sortable: true, width: 170, value: (row) => statusWords(row.status), render: (row) => <StatusBadge status={row.status} /> },
-  {
-    key: 'title', title: 'Session', sortable: true, value: (row) => row.title,
-    render: (row) => (
-      <div style={{ minWidth: 200 }}>
-        <Anchor component={Link} size="sm" fw={550} lineClamp={1} c="var(--mantine-color-text)" to={`/sessions/${row.id}`}>{row.title}</Anchor>
-        {(row.error ?? row.answer) && <Text size="xs" c="dimmed" lineClamp={1}>{row.error ?? row.answer}</Text>}
-      </div>
-    ),
-  },
-  {
-    key: 'marks', title: 'What happened', value: (row) => `${row.writes} writes, ${row.refusals} refused, ${row.open_holds} waiting`,
-    render: (row) => (
-      <Group gap={4} wrap="nowrap">
-        {row.open_holds > 0 && <ToneBadge tone="waiting">{row.open_holds} waiting</ToneBadge>}
-        {row.writes > 0 && <ToneBadge tone="write">{row.writes} {row.writes === 1 ? 'write' : 'writes'}</ToneBadge>}
-        {row.refusals > 0 && <ToneBadge tone="refused">{row.refusals} refused</ToneBadge>}
-      </Group>
-    ),
-  },
-  { key: 'alert_type', title: 'Alert type', value: (row) => row.alert_type, render: (row) => row.alert_type ?? <span className="dim">{row.kind}</span> },
-  { key: 'chain', title: 'Chain', hidden: true, value: (row) => row.chain, render: (row) => row.chain },
-  { key: 'owner', title: 'Owner', value: (row) => row.owner, render: (row) => row.owner ?? <span className="dim">{row.channel}</span> },
-  {
-    key: 'duration', title: 'Took', sortable: true, align: 'right', value: seconds,
-    render: (row) => (row.started_at && isOpen(row.status) ? <Elapsed from={row.started_at} /> : <span className="nowrap">{duration(seconds(row))}</span>),
-  },
-  { key: 'created_at', title: 'Began', sortable: true, align: 'right', value: (row) => row.created_at, render: (row) => <Ago at={row.created_at} /> },
-  { key: 'last_interaction_at', title: 'Last change', sortable: true, align: 'right', hidden: true, value: (row) => row.last_interaction_at, render: (row) => <Ago at={row.last_interaction_at} /> },
-];
 
 function Nothing({ filtered }: { filtered: boolean }) {
   if (filtered) return <Empty title="No session fits">Nothing fits these filters. Clear them, or choose the view “All”.</Empty>;
@@ -75,7 +34,7 @@ function Nothing({ filtered }: { filtered: boolean }) {
 }
 
 export function Sessions() {
-  const [url, setUrl] = useUrlState();
+  const [url, setUrl] = useUrl(LIST);
   const navigate = useNavigate();
   const operate = useMay('operate');
   const box = useRef<HTMLInputElement>(null);
@@ -91,7 +50,7 @@ export function Sessions() {
   const page = list.data?.page ?? 1;
   return (
     <Page title="Sessions" actions={<Text size="sm" c="dimmed" role="status">{list.data ? `${count(total)} ${total === 1 ? 'session' : 'sessions'}` : 'counting…'}</Text>}>
-      <Views query={url.toString()} change={setUrl} />
+      <Views query={writeUrl('', LIST, url)} change={setUrl} />
       <Filters url={url} change={setUrl} box={box} />
       {list.isPending && <Loading what="sessions" lines={8} />}
       {list.isError && <Failed error={list.error} retry={() => void list.refetch()} />}
@@ -103,6 +62,7 @@ export function Sessions() {
           onOpen={(row) => void navigate({ to: '/sessions/$id', params: { id: row.id } })}
           {...(operate && { selected, onSelect: setSelected })}
           tools={operate && <BulkBar selected={selected} titles={titles} onDone={setSelected} />}
+          card={(row) => <SessionCard session={row} />}
           empty={<Nothing filtered={filterCount(url) > 0} />}
         />
       )}
@@ -113,12 +73,12 @@ export function Sessions() {
             <Select
               size="xs" w={110} aria-label="Sessions per page" allowDeselect={false} value={String(size)}
               data={['25', '50', '100'].map((value) => ({ value, label: `${value} a page` }))}
-              onChange={(value) => { setUrl({ page_size: value === String(FIRST_SIZE) ? undefined : (value ?? undefined), page: undefined }); }}
+              onChange={(value) => { setUrl({ page_size: value ?? undefined, page: undefined }); }}
             />
           </Group>
           {total > size && (
             <Pagination
-              size="sm" total={Math.ceil(total / size)} value={page} onChange={(value) => { setUrl({ page: value === 1 ? undefined : String(value) }, true); }}
+              size="sm" total={Math.ceil(total / size)} value={page} onChange={(value) => { setUrl({ page: String(value) }, true); }}
               getControlProps={(control) => ({ 'aria-label': `${control} page` })}
             />
           )}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { dayStart, filterCount, listQuery, viewOf, viewPatch } from './query';
+import { readUrl } from '../../lib/url';
+import { dayStart, filterCount, LIST, listQuery, viewOf, viewPatch } from './query';
 
 describe('what the API is asked', () => {
   it.each([
@@ -10,7 +11,7 @@ describe('what the API is asked', () => {
     ['status=failed,held&search=a%20b', { status: 'failed,held', search: 'a b' }],
     ['from=yesterday', { from: undefined }],
   ])('%j', (url, expected) => {
-    expect(listQuery(new URLSearchParams(url))).toMatchObject(expected);
+    expect(listQuery(readUrl(url, LIST))).toMatchObject(expected);
   });
 
   it('takes whole days of the reader', () => {
@@ -38,6 +39,6 @@ describe('views', () => {
   });
 
   it('count their filters', () => {
-    expect(filterCount(new URLSearchParams('status=a&search=&page=2&owner=x'))).toBe(2);
+    expect(filterCount(readUrl('status=a&search=&page=2&owner=x', LIST))).toBe(2);
   });
 });

@@ -1,9 +1,13 @@
 // The list's state is its address: this is how the address becomes what is asked of the API, and how views compare.
 
 import type { Query } from '../../api/client';
+import { readUrl, writeUrl } from '../../lib/url';
 
 export const FILTER_KEYS = ['search', 'status', 'kind', 'alert_type', 'chain', 'owner', 'from', 'to'] as const;
-export type FilterKey = (typeof FILTER_KEYS)[number];
+
+/** What can stand in the address of the list. */
+export const LIST = { search: '', status: '', kind: '', alert_type: '', chain: '', owner: '', from: '', to: '', sort: 'created_at', order: 'desc', page: '1', page_size: '25' };
+export type ListUrl = { [K in keyof typeof LIST]: string };
 
 const SORTS = new Set(['created_at', 'last_interaction_at', 'status', 'title', 'duration']);
 const SIZES = new Set(['25', '50', '100']);
@@ -18,38 +22,28 @@ export function dayStart(day: string, after = false): string | undefined {
 }
 
 /** What the API is asked. What is not understood is left out, never sent. */
-export function listQuery(url: URLSearchParams): Query {
-  const page = Number(url.get('page') ?? '1');
-  const size = url.get('page_size') ?? '';
-  const sort = url.get('sort') ?? '';
+export function listQuery(url: ListUrl): Query {
+  const page = Number(url.page);
+  const given = (value: string) => (value === '' ? undefined : value);
   return {
     page: Number.isInteger(page) && page > 0 ? page : 1,
-    page_size: SIZES.has(size) ? Number(size) : FIRST_SIZE,
-    sort: SORTS.has(sort) ? sort : 'created_at',
-    order: url.get('order') === 'asc' ? 'asc' : 'desc',
-    search: url.get('search') ?? undefined,
-    status: url.get('status') ?? undefined,
-    kind: url.get('kind') ?? undefined,
-    alert_type: url.get('alert_type') ?? undefined,
-    chain: url.get('chain') ?? undefined,
-    owner: url.get('owner') ?? undefined,
-    from: dayStart(url.get('from') ?? ''),
-    to: dayStart(url.get('to') ?? '', true),
+    page_size: SIZES.has(url.page_size) ? Number(url.page_size) : FIRST_SIZE,
+    sort: SORTS.has(url.sort) ? url.sort : LIST.sort,
+    order: url.order === 'asc' ? 'asc' : 'desc',
+    search: given(url.search),
+    status: given(url.status),
+    kind: given(url.kind),
+    alert_type: given(url.alert_type),
+    chain: given(url.chain),
+    owner: given(url.owner),
+    from: dayStart(url.from),
+    to: dayStart(url.to, true),
   };
 }
 
 /** What makes two addresses the same view: filters and sorting, whatever page is open. */
 export function viewOf(query: string): string {
-  const params = new URLSearchParams(query);
-  const kept = new URLSearchParams();
-  for (const key of [...FILTER_KEYS, 'sort', 'order']) {
-    const value = params.get(key);
-    if (value !== null && value !== '') kept.set(key, value);
-  }
-  if (kept.get('sort') === 'created_at') kept.delete('sort');
-  if (kept.get('order') === 'desc') kept.delete('order');
-  kept.sort();
-  return kept.toString();
+  return writeUrl('', LIST, { ...readUrl(query, LIST), page: undefined, page_size: undefined });
 }
 
 /** Everything that a view sets, and nothing for what it does not: to go from any view to this one. */
@@ -61,6 +55,6 @@ export function viewPatch(query: string): Record<string, string | undefined> {
 }
 
 /** How many filters are set. */
-export function filterCount(url: URLSearchParams): number {
-  return FILTER_KEYS.filter((key) => (url.get(key) ?? '') !== '').length;
+export function filterCount(url: ListUrl): number {
+  return FILTER_KEYS.filter((key) => url[key] !== '').length;
 }

@@ -1,0 +1,48 @@
+// How a model is doing, in words, from its last answer and its last failure. Pure.
+
+import type { Schemas } from '../../api/client';
+import type { Tone } from '../../theme';
+
+type Model = Schemas['Model'];
+
+const KINDS: Record<Schemas['FailureKind'], string> = {
+  rate_limited: 'too many requests',
+  quota: 'no quota left',
+  overloaded: 'overloaded',
+  timeout_first_chunk: 'did not begin in time',
+  timeout_stall: 'went silent',
+  timeout_call: 'took too long',
+  credentials: 'key not accepted',
+  invalid_request: 'request not accepted',
+  context_too_long: 'conversation too long',
+  transport: 'not reached',
+  malformed: 'unreadable reply',
+  too_large: 'reply too large',
+  degenerate: 'repeated itself',
+  empty: 'empty reply',
+  blocked: 'declined to answer',
+  cancelled: 'stopped',
+  script_ended: 'script has no more replies',
+  script_mismatch: 'script expected something else',
+};
+
+/** A kind of failure, as people say it. */
+export function failureWords(kind: Schemas['FailureKind']): string {
+  return KINDS[kind];
+}
+
+export interface Health {
+  tone: Tone;
+  words: string;
+  /** Since when that is so. */
+  at: string | undefined;
+}
+
+/** Its last call says how it is doing. That it answers is grey: nothing was verified. */
+export function healthOf({ last_success_at: success, last_failure: failure }: Pick<Model, 'last_success_at' | 'last_failure'>): Health {
+  if (failure && (!success || Date.parse(failure.at) > Date.parse(success))) {
+    return { tone: 'failed', words: failureWords(failure.kind), at: failure.at };
+  }
+  if (success) return { tone: 'plain', words: 'answers', at: success };
+  return { tone: 'plain', words: 'not asked in 30 days', at: undefined };
+}
