@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test';
 import { card, expect, test } from './fixtures';
 
 // What a dead process was working on is taken over soon.
-test.use({ settings: { queue: { heartbeat: '500ms', orphan_after: '3s' } } });
+test.use({ settings: { queue: { heartbeat: '1s', orphan_after: '10s' } } });
 
 async function lost(page: Page): Promise<void> {
   await expect(page.locator('.connection')).toContainText('connection lost');
