@@ -29,8 +29,7 @@ test('the graph goes by keys, and says where it is', async ({ page }) => {
 test('what was done to a resource stands on its page', async ({ page, api }) => {
   const session = await api.alert('restart');
   const hold = await api.hold(session);
-  const { token, approval } = await api.post<{ token: string; approval: { plan_hash: string } }>(`/approvals/${hold}/open`);
-  await api.post(`/approvals/${hold}/approve`, { token, plan_hash: approval.plan_hash });
+  await api.post(`/approvals/${hold}/approve`, await api.open(hold));
   await api.ended(session);
   await page.goto(`/infrastructure/${encodeURIComponent('lxc:delly:150')}`);
   const table = page.getByRole('table', { name: 'What Interlock did to it' });

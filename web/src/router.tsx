@@ -5,6 +5,17 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { Frame } from './ui/Frame';
 import { Broken, Unknown } from './ui/Broken';
 
+/**
+ * A page that is loaded when it is opened. Where it does not come, the router would load the whole site anew and leave
+ * whoever is there with the browser's own error; with an error of ours it does not, and `Broken` explains it.
+ */
+function part<T extends Record<string, unknown>>(load: () => Promise<T>): () => Promise<T> {
+  return () =>
+    load().catch((error: unknown) => {
+      throw new Error(`a part of the page did not come: ${error instanceof Error ? error.message : String(error)}`);
+    });
+}
+
 const root = createRootRoute();
 const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: Frame });
 // What no page has is still inside the frame: one can go on from there.
@@ -17,80 +28,80 @@ const signIn = createRoute({
     ...(typeof search.to === 'string' && { to: search.to }),
     ...(typeof search.error === 'string' && { error: search.error }),
   }),
-  component: lazyRouteComponent(() => import('./pages/sign-in/SignIn'), 'SignIn'),
+  component: lazyRouteComponent(part(() => import('./pages/sign-in/SignIn')), 'SignIn'),
 });
 const overview = createRoute({
   getParentRoute: () => frame,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/overview/Overview'), 'Overview'),
+  component: lazyRouteComponent(part(() => import('./pages/overview/Overview')), 'Overview'),
 });
 const approvals = createRoute({
   getParentRoute: () => frame,
   path: '/approvals',
   validateSearch: (search: Record<string, unknown>): { show?: 'decided' } => (search.show === 'decided' ? { show: 'decided' } : {}),
-  component: lazyRouteComponent(() => import('./pages/approvals/Approvals'), 'Approvals'),
+  component: lazyRouteComponent(part(() => import('./pages/approvals/Approvals')), 'Approvals'),
 });
 const approval = createRoute({
   getParentRoute: () => frame,
   path: '/approvals/$id',
-  component: lazyRouteComponent(() => import('./pages/approvals/ApprovalPage'), 'ApprovalPage'),
+  component: lazyRouteComponent(part(() => import('./pages/approvals/ApprovalPage')), 'ApprovalPage'),
 });
 const sessions = createRoute({
   getParentRoute: () => frame,
   path: '/sessions',
   validateSearch: (search: Record<string, unknown>) => search as Record<string, string>,
-  component: lazyRouteComponent(() => import('./pages/sessions/Sessions'), 'Sessions'),
+  component: lazyRouteComponent(part(() => import('./pages/sessions/Sessions')), 'Sessions'),
 });
 const session = createRoute({
   getParentRoute: () => frame,
   path: '/sessions/$id',
-  component: lazyRouteComponent(() => import('./pages/session/Session'), 'Session'),
+  component: lazyRouteComponent(part(() => import('./pages/session/Session')), 'Session'),
 });
 const trace = createRoute({
   getParentRoute: () => frame,
   path: '/sessions/$id/trace',
-  component: lazyRouteComponent(() => import('./pages/session/Trace'), 'Trace'),
+  component: lazyRouteComponent(part(() => import('./pages/session/Trace')), 'Trace'),
 });
 const chat = createRoute({
   getParentRoute: () => frame,
   path: '/chat',
-  component: lazyRouteComponent(() => import('./pages/chat/Chat'), 'Chat'),
+  component: lazyRouteComponent(part(() => import('./pages/chat/Chat')), 'Chat'),
 });
 const chatSession = createRoute({
   getParentRoute: () => frame,
   path: '/chat/$id',
-  component: lazyRouteComponent(() => import('./pages/chat/Chat'), 'Chat'),
+  component: lazyRouteComponent(part(() => import('./pages/chat/Chat')), 'Chat'),
 });
 const infrastructure = createRoute({
   getParentRoute: () => frame,
   path: '/infrastructure',
   validateSearch: (search: Record<string, unknown>) => search as Record<string, string>,
-  component: lazyRouteComponent(() => import('./pages/infrastructure/Infrastructure'), 'Infrastructure'),
+  component: lazyRouteComponent(part(() => import('./pages/infrastructure/Infrastructure')), 'Infrastructure'),
 });
 const resource = createRoute({
   getParentRoute: () => frame,
   path: '/infrastructure/$id',
-  component: lazyRouteComponent(() => import('./pages/infrastructure/ResourcePage'), 'ResourcePage'),
+  component: lazyRouteComponent(part(() => import('./pages/infrastructure/ResourcePage')), 'ResourcePage'),
 });
 const tools = createRoute({
   getParentRoute: () => frame,
   path: '/tools',
-  component: lazyRouteComponent(() => import('./pages/tools/Tools'), 'Tools'),
+  component: lazyRouteComponent(part(() => import('./pages/tools/Tools')), 'Tools'),
 });
 const models = createRoute({
   getParentRoute: () => frame,
   path: '/models',
-  component: lazyRouteComponent(() => import('./pages/models/Models'), 'Models'),
+  component: lazyRouteComponent(part(() => import('./pages/models/Models')), 'Models'),
 });
 const settings = createRoute({
   getParentRoute: () => frame,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./pages/settings/Settings'), 'Settings'),
+  component: lazyRouteComponent(part(() => import('./pages/settings/Settings')), 'Settings'),
 });
 const settingsTab = createRoute({
   getParentRoute: () => frame,
   path: '/settings/$tab',
-  component: lazyRouteComponent(() => import('./pages/settings/Settings'), 'Settings'),
+  component: lazyRouteComponent(part(() => import('./pages/settings/Settings')), 'Settings'),
 });
 
 const tree = root.addChildren([

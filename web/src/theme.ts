@@ -37,6 +37,11 @@ export const theme = createTheme({
   // A link is known by its line, not by a colour: colours mean something here.
   components: {
     Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
+    // A button with a cross has a name as well.
+    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    // A menu has items and nothing else that takes the focus: it begins at the first.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 });
 

@@ -2,7 +2,9 @@
 
 import { Anchor, Button, Group, Paper, Stack, Text } from '@mantine/core';
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 
+import { useConnection } from '../api/hooks';
 import { Page } from './Page';
 import { Failed } from './States';
 import { ToneIcon } from './Tone';
@@ -15,6 +17,13 @@ export function isLoading(error: unknown): boolean {
 /** A page that could not be loaded, or has a fault. */
 export function Broken({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
+  const line = useConnection();
+  const [lost, setLost] = useState(false);
+  if (line === 'lost' && !lost) setLost(true);
+  const healed = lost && line === 'open' && isLoading(error);
+  useEffect(() => {
+    if (healed) window.location.reload();
+  }, [healed]);
   const again = () => {
     // A part that did not come is asked for anew only by a page that is loaded anew.
     if (isLoading(error)) window.location.reload();
@@ -32,7 +41,7 @@ export function Broken({ error, reset }: ErrorComponentProps) {
           <Stack gap={4} className="grow">
             <Text size="sm" fw={600}>A part of the page did not come over the line.</Text>
             <Text size="sm">The server cannot be reached, or it was updated since this page was opened. What runs there goes on.</Text>
-            <Text size="sm" c="dimmed">What to do: look at the connection at the top; when it is live again, try again.</Text>
+            <Text size="sm" c="dimmed">What to do: look at the connection at the top; when it is live again, the page comes by itself.</Text>
             <Group gap="sm"><Button size="compact-sm" variant="default" onClick={again}>Try again</Button></Group>
           </Stack>
         </Group>

@@ -173,10 +173,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
             </Menu.Target>
             <Menu.Dropdown>
               {columns.map((column) => (
-                <Menu.Item
-                  key={column.key} role="menuitemcheckbox" aria-checked={!hidden.includes(column.key)}
-                  leftSection={<span className="menu-check">{!hidden.includes(column.key) && <Icon name="check" size={14} />}</span>}
-                  onClick={() => {
+                <Menu.CheckboxItem
+                  key={column.key} checked={!hidden.includes(column.key)}
+                  onChange={() => {
                     const next = hidden.includes(column.key) ? hidden.filter((each) => each !== column.key) : [...hidden, column.key];
                     if (next.length === columns.length) return;
                     setHidden(next);
@@ -184,7 +183,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                   }}
                 >
                   {column.title}
-                </Menu.Item>
+                </Menu.CheckboxItem>
               ))}
             </Menu.Dropdown>
           </Menu>}

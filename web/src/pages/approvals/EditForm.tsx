@@ -71,7 +71,7 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
 
   if (checking && args) {
     return (
-      <Stack gap="sm" ref={box} role="group" aria-label="What you change">
+      <Stack gap="sm" ref={box} role="group" aria-label="What you change" onKeyDown={(event) => { if (event.key === 'Escape' && !busy) setChecking(false); }}>
         <Text fw={600} size="sm">What you change</Text>
         <ChangeTable changes={changes} />
         <Text size="sm" c="dimmed">
@@ -88,7 +88,13 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
   }
 
   return (
-    <Stack gap="sm" ref={box} role="group" aria-label="Edit the arguments">
+    <Stack
+      gap="sm" ref={box} role="group" aria-label="Edit the arguments"
+      onKeyDown={(event) => {
+        // What was changed is not lost by a key.
+        if (event.key === 'Escape' && args && changes.length === 0) onCancel();
+      }}
+    >
       <Group justify="space-between">
         <Text fw={600} size="sm">Edit the arguments</Text>
         <SegmentedControl

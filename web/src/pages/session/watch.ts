@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 
 import { api, type Schemas } from '../../api/client';
+import { useConnection } from '../../api/hooks';
 import { live, type LiveEvent } from '../../api/live';
 import { type RecordEvent } from '../../lib/calls';
 import { type Action, emptyTimeline, impliesDetail, impliesText, recordEvent, reduceTimeline, type TimelineState, wholeUntil } from '../../lib/timeline';
@@ -270,6 +271,12 @@ export class SessionWatch {
 export function useSessionWatch(id: string): Watched & { watch: SessionWatch } {
   const watch = useMemo(() => new SessionWatch(id), [id]);
   useEffect(() => watch.start(), [watch]);
+  // What was asked for while the line was down has failed; with the line it comes.
+  const line = useConnection();
+  useEffect(() => {
+    const { error, partial } = watch.get();
+    if (line === 'open' && (error !== undefined || partial !== undefined)) watch.retry();
+  }, [line, watch]);
   const watched = useSyncExternalStore(watch.listen, watch.get);
   return { ...watched, watch };
 }

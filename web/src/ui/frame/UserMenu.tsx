@@ -58,13 +58,9 @@ export function UserMenu() {
         <Menu.Divider />
         <Menu.Label>Theme</Menu.Label>
         {SCHEMES.map(({ value, words, icon }) => (
-          <Menu.Item
-            key={value} role="menuitemradio" aria-checked={colorScheme === value} closeMenuOnClick={false}
-            leftSection={<Icon name={icon} />} rightSection={colorScheme === value ? <Icon name="check" size={14} /> : undefined}
-            onClick={() => { setColorScheme(value); }}
-          >
+          <Menu.RadioItem key={value} value={value} checked={colorScheme === value} rightSection={<Icon name={icon} />} onChange={() => { setColorScheme(value); }}>
             {words}
-          </Menu.Item>
+          </Menu.RadioItem>
         ))}
         <Menu.Divider />
         <Menu.Item onClick={signOut}>Sign out</Menu.Item>

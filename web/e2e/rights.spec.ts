@@ -1,4 +1,7 @@
-import { browserOf, expect, program, test } from './fixtures';
+// Who may do what, and with what: tokens, people, roles.
+
+import { program } from './api';
+import { browserOf, expect, test } from './fixtures';
 
 test('a token is shown once, works, and is refused when it is revoked', async ({ page, playwright, baseURL }) => {
   await page.goto('/settings/tokens');
@@ -30,10 +33,10 @@ test('the last admin cannot give the role away', async ({ page }) => {
   await expect(page.getByRole('switch', { name: 'admin may sign in' })).toBeChecked();
 });
 
-test('a viewer sees, and is offered nothing that they may not do', async ({ browser, api }) => {
+test('a viewer sees, and is offered nothing that they may not do', async ({ browser, world, api }) => {
   const session = await api.alert('restart');
   const hold = await api.hold(session);
-  const context = await browserOf(browser, 'tom');
+  const context = await browserOf(browser, world, 'tom');
   const page = await context.newPage();
   await page.goto('/settings/users');
   await expect(page.getByText('This is for admins')).toBeVisible();
@@ -42,20 +45,4 @@ test('a viewer sees, and is offered nothing that they may not do', async ({ brow
   await expect(page.getByText(/may look at this, but not decide/)).toBeVisible();
   await expect(page.getByRole('button', { name: 'Approve' })).toHaveCount(0);
   await context.close();
-});
-
-test('the audit log is verified on request', async ({ page }) => {
-  await page.goto('/settings/audit');
-  await page.getByRole('button', { name: 'Verify the log' }).click();
-  await expect(page.getByText(/Verified: all [\d,]+ entries fit/)).toBeVisible();
-});
-
-test('what was refused is found by its code, with its session', async ({ page, api }) => {
-  await page.goto('/settings/decisions?answer=all');
-  const session = await api.alert('restart');
-  await api.hold(session);
-  await page.reload();
-  await expect(page.getByText('held for a human').first()).toBeVisible();
-  await page.locator(`a[href="/sessions/${session}"]`).first().click();
-  await expect(page).toHaveURL(new RegExp(session));
 });
