@@ -2,7 +2,7 @@
 
 use interlock_protocol::{
     CallId, ContentHash, Event, EventBody, EventId, ExecutionId, Proposal, Sequence, SessionId, StageId,
-    Status, ToolKind, ToolName, WorkerId,
+    Status, ToolKind, ToolName, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::Serialize;

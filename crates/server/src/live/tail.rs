@@ -12,8 +12,8 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use super::Frame;
 use super::hub::{Hub, Inner};
+use super::{Channel, Frame};
 
 /// How many events are taken out of the store at once.
 const BATCH: u32 = 500;
