@@ -112,7 +112,7 @@ async fn told(store: &Store) -> Vec<(String, String)> {
     told
 }
 
-/// How a tool has been doing. Times are right to a millisecond: more was not kept apart before the lists.
+/// How a tool has been doing. Times are right but for a millisecond, which the migration cuts off.
 async fn tools_are(store: &Store, expected: &[ToolUse], when: &str) {
     let found = store.tool_use(at(0)).await.unwrap();
     assert_eq!(found.len(), expected.len(), "{when}");
@@ -123,7 +123,7 @@ async fn tools_are(store: &Store, expected: &[ToolUse], when: &str) {
             (found.seconds_p50, expected.seconds_p50),
             (found.seconds_p95, expected.seconds_p95),
         ] {
-            assert!((one - other).abs() <= 0.001, "{when}: {found:?}");
+            assert!((one - other).abs() < 0.002, "{when}: {found:?}");
         }
         let moment = |tool: &ToolUse| tool.last_at.unwrap().as_millisecond();
         assert!((moment(found) - moment(expected)).abs() <= 1, "{when}: {found:?}");
