@@ -469,7 +469,7 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
         format!("local:{}", home.user()),
         "hold.opening_refused".to_owned(),
     );
-    assert_eq!(deeds(&home, id), [refused.clone()]);
+    assert_eq!(deeds(&home, id), std::slice::from_ref(&refused));
     home.run(&["user", "add", "zoe", "--role", "approver"]);
     for decision in [
         &["approvals", "approve", id, "--plan-hash", hash][..],

@@ -90,8 +90,8 @@ mod tests {
             Some("df -h /srv")
         );
         let secret = "curl -H 'Authorization: Bearer ghp_0123456789abcdefghijklmnopqrstuvwxyz' localhost";
-        let masked = shown(&[call(early, Some(secret), &get)]).unwrap();
-        assert!(!masked.contains("ghp_0123"), "{masked}");
+        let cut = shown(&[call(early, Some(secret), &get)]).unwrap();
+        assert!(!cut.contains("ghp_0123"), "{cut}");
         assert_eq!(
             asked(&masker, &[call(early, None, &get)], &evidence("other")),
             None

@@ -191,6 +191,12 @@ impl Inner {
         }
     }
 
+    /// Whether anybody watches a channel.
+    #[cfg(test)]
+    pub(super) fn is_watched(&self, channel: &Channel) -> bool {
+        self.lock().watched.contains_key(channel)
+    }
+
     /// The sessions that somebody watches.
     pub(super) fn watched_sessions(&self) -> Vec<SessionId> {
         let session = |channel: &Channel| match channel {

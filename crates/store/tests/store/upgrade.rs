@@ -141,7 +141,7 @@ async fn fill(store: &Store) {
         }
         session.title = format!(
             "{} Node {number} is full",
-            ["no", "É", "z", "A"][number as usize - 1]
+            ["no", "É", "z", "A"][usize::try_from(number).unwrap() - 1]
         );
         session.input = format!("needle-{number} in \"quotes\" 100%");
         session.at = at(i64::try_from(number).unwrap() * 10);
@@ -325,7 +325,7 @@ async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is
     let counted: Vec<(u32, u32)> = found
         .sessions
         .iter()
-        .map(|listed| (listed.writes, listed.refusals))
+        .map(|listed| (listed.tally.writes, listed.tally.refusals))
         .collect();
     assert_eq!(counted, [(1, 1)]);
     let on: Vec<_> = store.calls_on(&resource(6), 10).await.unwrap();
