@@ -141,7 +141,7 @@ async fn fill(store: &Store) {
         }
         session.title = format!(
             "{} Node {number} is full",
-            ["no", "É", "z", "A"][number as usize - 1]
+            ["no", "É", "z", "A"][usize::try_from(number).unwrap() - 1]
         );
         session.input = format!("needle-{number} in \"quotes\" 100%");
         session.at = at(i64::try_from(number).unwrap() * 10);
