@@ -401,9 +401,9 @@ async fn nobody_is_shown_a_button_that_refuses_them() {
     place.work(&session).await;
     let hold = place.get("root", "/approvals").await.ok(200)["approvals"][0].clone();
     let owner = "The owner of a session may not approve it.";
-    let asker = "Whoever asked in a session may not approve what comes of it.";
+    let by_asking = "Whoever asked in a session may not approve what comes of it.";
     let editor = "Whoever edited a plan may not approve it.";
-    for (who, barred) in [("ada", Some(owner)), ("otto", Some(asker)), ("root", None)] {
+    for (who, barred) in [("ada", Some(owner)), ("otto", Some(by_asking)), ("root", None)] {
         shown_as_it_is(&place, &hold, who, barred).await;
     }
     let arguments =

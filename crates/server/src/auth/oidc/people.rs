@@ -168,10 +168,13 @@ impl Auth {
 mod tests {
     use super::*;
 
+    /// The provider's name and address of somebody, its own number for them, and the names that are tried.
+    type Named<'a> = (Option<&'a str>, Option<&'a str>, &'a str, &'a [&'a str]);
+
     #[test]
     fn a_name_of_the_provider_is_plain_or_another_is_taken() {
         let own = "oidc-646fd7cc7b9c769b";
-        let cases: [(Option<&str>, Option<&str>, &str, &[&str]); 7] = [
+        let cases: [Named<'_>; 7] = [
             (Some("zoe"), None, "8", &["zoe", "oidc-8", own]),
             (
                 Some("Zo\u{eb} \u{c5}"),
