@@ -13,14 +13,9 @@ use crate::{Error, Store};
 /// How often a visit is noted at most, in nanoseconds.
 const A_MINUTE: i64 = 60 * 1_000_000_000;
 
-/// How the names of those begin whom the system of this machine knows and who signed in nowhere. No user has such a name, so
-/// that nobody at a shell is taken for one.
+/// How the names of those begin whom the system of this machine knows and who signed in nowhere. No user can
+/// have such a name ([`UserName`] takes no colon), so that nobody at a shell is taken for one.
 pub const LOCAL: &str = "local:";
-
-pub(crate) fn is_local(name: &UserId) -> bool {
-    let begins = name.as_str().get(..LOCAL.len());
-    begins.is_some_and(|begins| begins.eq_ignore_ascii_case(LOCAL))
-}
 
 /// Somebody who may sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

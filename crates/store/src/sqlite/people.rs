@@ -6,7 +6,6 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::fault::{is_taken, json, text};
 use super::read::{hash, number, rows, time};
-use crate::people::is_local;
 use crate::prepare::{integer, json as to_json, nanoseconds};
 use crate::{ApiToken, Error, Link, Login, SavedView, User, UserChange};
 
@@ -63,12 +62,6 @@ fn to_token(row: &Row<'_>, first: usize) -> Result<ApiToken, Error> {
 }
 
 pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
-    if is_local(&user.id) {
-        return Err(Error::Exists {
-            what: "user of this machine",
-            name: user.id.to_string(),
-        });
-    }
     let (issuer, subject) = match &user.identity {
         Some((issuer, subject)) => (Some(issuer), Some(subject)),
         None => (None, None),
