@@ -275,7 +275,7 @@ fn backups(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = names
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".bak"))
+        .filter(|name| name.contains(".before-"))
         .collect();
     names.sort();
     names
