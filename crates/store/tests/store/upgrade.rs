@@ -275,7 +275,7 @@ fn backups(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = names
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".bak"))
+        .filter(|name| name.contains(".before-"))
         .collect();
     names.sort();
     names
@@ -308,7 +308,16 @@ async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is
     let store = Store::open(&Options::file(&old)).unwrap();
     let before = store.last_position().await.unwrap();
     let claim = claimed(&store, 9).await;
-    let write = call(9, 9, ToolKind::Write, 6);
+    // Whoever wrote before still does.
+    let taken = Record::Started(call(9, 8, ToolKind::Write, 6));
+    assert_eq!(
+        store.append(batch(&claim, vec![taken])).await,
+        Err(Error::WriterTaken {
+            resource: resource(6),
+            session: session_id(1)
+        })
+    );
+    let write = call(9, 9, ToolKind::Write, 5);
     let records = vec![Record::Started(write), refused(9, ErrorCode::FsmBlocked)];
     store.append(batch(&claim, records)).await.unwrap();
     let events = store.all_events(before, &[], 100).await.unwrap();
@@ -328,9 +337,9 @@ async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is
         .map(|listed| (listed.tally.writes, listed.tally.refusals))
         .collect();
     assert_eq!(counted, [(1, 1)]);
-    let on: Vec<_> = store.calls_on(&resource(6), 10).await.unwrap();
+    let on: Vec<_> = store.calls_on(&resource(5), 10).await.unwrap();
     let sessions: Vec<_> = on.into_iter().map(|(session, _)| session).collect();
-    assert_eq!(sessions, [session_id(9), session_id(1)]);
+    assert_eq!(sessions, [session_id(9), session_id(1), session_id(1)]);
 }
 
 #[test]
