@@ -55,8 +55,8 @@ fn a_name_that_could_be_mistaken_is_refused_with_the_reason() {
     let home = Home::empty();
     for (name, exit, said) in [
         ("zoe", Some(0), ""),
-        ("zoe", Some(1), "exists"),
-        ("ZOE", Some(1), "exists"),
+        ("zoe", Some(1), "already"),
+        ("ZOE", Some(1), "already"),
         ("zo\u{435}", Some(2), "could be mistaken"),
         ("zoe ", Some(2), "could be mistaken"),
         ("zo\u{200b}e", Some(2), "could be mistaken"),

@@ -14,7 +14,7 @@ const FIRST: &str = "admin";
 /// How long a link works.
 const LASTS: Duration = Duration::from_mins(15);
 
-/// Makes a one-time sign-in link for a user: the part behind `#link=`. The first admin is made if there are no users; where
+/// Makes a one-time sign-in link for a user: the part behind `#link=`. The first admin is made if there is none; where
 /// no user is named, the link is for the first admin who may sign in with one.
 pub async fn sign_in_link(store: &Store, user: Option<&UserId>) -> Result<(UserId, String), Error> {
     let user = match user {
@@ -57,7 +57,8 @@ pub(super) async fn make_link(
 
 async fn first_admin(store: &Store) -> Result<User, Error> {
     let users = store.users().await?;
-    if users.is_empty() {
+    // Others may have been made before the server was first started.
+    if !users.iter().any(|user| user.role == Role::Admin) {
         return make_first_admin(store).await;
     }
     let mut admins: Vec<User> = users
@@ -82,7 +83,12 @@ async fn make_first_admin(store: &Store) -> Result<User, Error> {
     };
     let user = match store.create_user(new).await {
         // Another process was faster.
-        Err(Error::Exists { .. }) => return store.user(name.id()).await?.ok_or_else(|| missing(FIRST)),
+        Err(Error::Exists { .. }) => {
+            let found = store.user(name.id()).await?;
+            return found
+                .filter(|user| user.role == Role::Admin)
+                .ok_or_else(|| missing(FIRST));
+        }
         made => made?,
     };
     let deed = Deed {

@@ -66,6 +66,7 @@ impl Told {
     fn learn(&mut self, more: Self) {
         self.name = self.name.take().or(more.name);
         self.email = self.email.take().or(more.email);
+        self.further.retain(|_, value| !value.is_null());
         for (claim, value) in more.further {
             self.further.entry(claim).or_insert(value);
         }
