@@ -58,7 +58,7 @@ mod tests {
             "arguments": arguments, "kind": "read", "risk": "low", "timeout_seconds": 30, "command": command,
         });
         serde_json::from_value(json!({
-            "started": {"permit": "prm_1", "run": "run_1", "plan": plan, "started_at": at},
+            "permit": "prm_1", "run": "run_1", "plan": plan, "plan_hash": "0".repeat(64), "started_at": at,
         }))
         .unwrap()
     }

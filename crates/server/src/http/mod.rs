@@ -6,6 +6,7 @@
 mod front;
 mod headers;
 mod limits;
+mod linger;
 mod secrets;
 mod site;
 
@@ -45,6 +46,7 @@ pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(crate::metrics::count_requests))
         .layer(from_fn_with_state(site.clone(), front::front))
+        .layer(from_fn(linger::linger))
 }
 
 async fn method_not_allowed(method: http::Method) -> Problem {

@@ -336,5 +336,14 @@ async fn what_is_too_large_is_refused() {
         if status == 413 {
             assert_eq!(answer.problem().1, "TOO_LARGE");
         }
+        // Refused for another reason, in the middle of sending: the answer comes through, too.
+        let stranger = place
+            .request(None, "POST", "/api/v1/alerts")
+            .header("content-type", "application/json")
+            .body(body(bytes));
+        assert_eq!(
+            place.send(stranger).await.status,
+            if status == 413 { 413 } else { 401 }
+        );
     }
 }
