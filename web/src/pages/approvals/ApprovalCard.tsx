@@ -99,7 +99,7 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   if (!may) return <Text size="sm" c="dimmed">Your role may look at this, but not decide. An approver must.</Text>;
   const words = decision.busy === 'approving' ? 'Sending your approval…' : undefined;
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" className="decide">
       {(!approval.may_approve || stopped) && (
         <Group gap="sm" wrap="nowrap">
           <ToneIcon tone={approval.may_approve ? 'refused' : 'waiting'} />

@@ -71,7 +71,7 @@ export function reading(evidence: Schemas['EvidenceRef']): { asked: string; exac
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {
   low: 'Low risk: it is easily taken back.',
-  medium: 'Medium risk: something may be away for a moment.',
+  medium: 'Medium risk: what it touches is in use and may be disturbed.',
   high: 'High risk: harm may last. Read every line of the plan.',
 };
 

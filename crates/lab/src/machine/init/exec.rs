@@ -20,7 +20,7 @@ use crate::machine::wire::{self, ExecRequest, Kind};
 use crate::machine::{etc, folders};
 
 /// How long what a program left behind may still print after its end.
-const LINGER: Duration = Duration::from_millis(150);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// What happens while a program runs.
 enum Event {
