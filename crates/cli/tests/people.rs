@@ -1,5 +1,11 @@
 //! Who may sign in, and the links that let them.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the functions that tests share are test code too"
+)]
+
 mod support;
 
 use std::io::{BufRead as _, BufReader};

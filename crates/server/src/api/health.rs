@@ -93,7 +93,7 @@ pub(super) async fn look(app: &App) -> Health {
                 detail: health
                     .problem
                     .clone()
-                    .unwrap_or_else(|| knows(&health.kind, health.resources)),
+                    .unwrap_or_else(|| knows(health.kind, health.resources)),
             }
         })),
         Err(_) => checks.push(Check {

@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn a_name_of_the_provider_is_plain_or_another_is_taken() {
         let own = "oidc-646fd7cc7b9c769b";
-        let cases: [(Option<&str>, Option<&str>, &str, &[&str]); 7] = [
-            (Some("zoe"), None, "8", &["zoe", "oidc-8", own]),
+        for (name, email, subject, expected) in [
+            (Some("zoe"), None, "8", &["zoe", "oidc-8", own][..]),
             (
                 Some("Zo\u{eb} \u{c5}"),
                 Some("zoe@example.org"),
@@ -185,8 +185,7 @@ mod tests {
             (Some(" admin"), None, "8", &["oidc-8", own]),
             (None, None, "8", &["oidc-8", own]),
             (None, None, "auth0|5f7c", &["oidc-73c8d2b8a91fec83"]),
-        ];
-        for (name, email, subject, expected) in cases {
+        ] {
             let found = names(
                 name.map(str::to_owned),
                 email.map(str::to_owned),
