@@ -7,6 +7,7 @@ mod people;
 mod problem;
 mod session;
 mod site;
+mod whole;
 mod words;
 
 pub use approval::*;

@@ -188,7 +188,7 @@ pub struct NewToken {
     #[schema(min_items = 1)]
     pub scopes: Vec<Scope>,
     /// For how many days; left out, 90.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::whole::maybe_whole")]
     #[schema(minimum = 1, maximum = 3650)]
     pub days: Option<u32>,
 }

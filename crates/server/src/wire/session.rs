@@ -31,7 +31,7 @@ pub struct NewAlert {
     #[schema(min_length = 1, max_length = 256)]
     pub fingerprint: Option<String>,
     /// Higher goes first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::whole::whole")]
     #[schema(minimum = -100, maximum = 100)]
     pub priority: i32,
 }

@@ -66,7 +66,7 @@ pub struct StopWrites {
 #[serde(deny_unknown_fields)]
 pub struct ResumeWrites {
     /// The `revision` that was looked at. Where writes were stopped again since, it is a conflict.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::whole::maybe_whole")]
     #[schema(minimum = 0, maximum = 9_007_199_254_740_991_u64)]
     pub revision: Option<u64>,
 }

@@ -168,14 +168,11 @@ impl Auth {
 mod tests {
     use super::*;
 
-    /// The provider's name and address of somebody, its own number for them, and the names that are tried.
-    type Named<'a> = (Option<&'a str>, Option<&'a str>, &'a str, &'a [&'a str]);
-
     #[test]
     fn a_name_of_the_provider_is_plain_or_another_is_taken() {
         let own = "oidc-646fd7cc7b9c769b";
-        let cases: [Named<'_>; 7] = [
-            (Some("zoe"), None, "8", &["zoe", "oidc-8", own]),
+        for (name, email, subject, expected) in [
+            (Some("zoe"), None, "8", &["zoe", "oidc-8", own][..]),
             (
                 Some("Zo\u{eb} \u{c5}"),
                 Some("zoe@example.org"),
@@ -188,8 +185,7 @@ mod tests {
             (Some(" admin"), None, "8", &["oidc-8", own]),
             (None, None, "8", &["oidc-8", own]),
             (None, None, "auth0|5f7c", &["oidc-73c8d2b8a91fec83"]),
-        ];
-        for (name, email, subject, expected) in cases {
+        ] {
             let found = names(
                 name.map(str::to_owned),
                 email.map(str::to_owned),
