@@ -39,13 +39,13 @@ async function watched(context: BrowserContext, url: string): Promise<{ outside:
 
 /** Whether everything on the page is there: pictures drawn, styles applied, every sheet from the server. */
 async function whole(page: Page): Promise<void> {
-  const found = await page.evaluate(() => ({
+  // Pictures may still be on their way.
+  await expect.poll(() => page.evaluate(() => ({
     pictures: [...document.images].filter((image) => !image.complete || image.naturalWidth === 0).map((image) => image.src),
     styled: getComputedStyle(document.documentElement).getPropertyValue('--tone-plain') !== '',
     fonts: [...document.fonts].map((font) => font.family),
     elsewhere: performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !name.startsWith(location.origin)),
-  }));
-  expect(found).toEqual({ pictures: [], styled: true, fonts: [], elsewhere: [] });
+  }))).toEqual({ pictures: [], styled: true, fonts: [], elsewhere: [] });
 }
 
 test('with everything but the server shut off, every page is whole and asks for nothing outside', async ({ browser, world, api }) => {
