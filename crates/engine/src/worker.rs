@@ -32,6 +32,8 @@ pub struct Queue {
     pub retention: Retention,
 }
 
+/// How often it is looked for holds whose time is up, where the heart beats more slowly.
+const EXPIRY: Duration = Duration::from_secs(1);
 /// How often it is looked for what need not be kept any longer.
 const TIDY: Duration = Duration::from_hours(1);
 
@@ -125,11 +127,21 @@ impl Engine {
 
     /// Says that this process lives, takes over what others left, ends holds whose time is up, hears of cancellations.
     async fn look_after(&self, queue: &Queue, draining: &CancellationToken) {
-        let mut tick = tokio::time::interval(queue.heartbeat);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let every = |period: Duration| {
+            let mut tick = tokio::time::interval(period);
+            tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            tick
+        };
+        let (mut tick, mut expiry) = (every(queue.heartbeat), every(EXPIRY.min(queue.heartbeat)));
         loop {
             tokio::select! {
                 _ = tick.tick() => {}
+                _ = expiry.tick() => {
+                    if let Err(error) = self.expire_holds().await {
+                        tracing::error!(%error, "holds whose time is up cannot be ended");
+                    }
+                    continue;
+                }
                 () = draining.cancelled() => {
                     // Claims stay alive while what runs winds up; the tasks end by themselves.
                     let nothing_runs = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty();

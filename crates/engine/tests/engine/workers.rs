@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use interlock_engine::{Queue, Submission};
-use interlock_protocol::{SessionId, Status, ToolKind};
+use interlock_protocol::{ControlLevel, SessionId, Status, ToolKind};
 use interlock_store::Filter;
 use interlock_tools::{BoxFuture, Done};
+use jiff::SignedDuration;
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::fixture::{Folder, Lab, Wish, calls, find, read, says, write};
 
@@ -153,6 +155,30 @@ async fn what_a_process_leaves_in_the_middle_is_taken_over_and_no_write_runs_twi
         Some(interlock_protocol::Outcome::InterruptedUnknown)
     );
     two.prove(&session).await;
+}
+
+/// A slow heart does not keep a session waiting whose hold has expired.
+#[tokio::test]
+async fn a_hold_expires_on_time_however_slowly_the_heart_beats() {
+    let mut wish = Wish::replies([
+        calls([find()]),
+        calls([write("touch /srv/flag")]),
+        says("Nobody decided."),
+    ])
+    .level(ControlLevel::Controlled);
+    wish.gate.hold_ttl = SignedDuration::from_secs(1);
+    let lab = Lab::new(wish);
+    let question = Submission::question("put the flag there");
+    let session = lab.engine.submit(question).await.unwrap();
+    let workers = lab.engine.start(&Queue {
+        heartbeat: Duration::from_hours(1),
+        ..queue()
+    });
+    let ended = timeout(Duration::from_mins(1), all_ended(&lab, 1)).await.unwrap();
+    workers.drain().await;
+    assert_eq!(ended[0].status, Status::Completed, "{:?}", ended[0].error);
+    assert_eq!(lab.folder.effects(), [""; 0]);
+    lab.prove(&session).await;
 }
 
 #[tokio::test]
