@@ -89,5 +89,5 @@ fn say(globals: &Globals, engaged: bool) -> Result<Ending, Failure> {
 
 /// Whether writes are stopped.
 pub(crate) async fn engaged(store: &interlock_store::Store) -> Result<bool, Failure> {
-    Ok(store.setting("kill_switch").await?.as_deref() == Some("engaged"))
+    Ok(store.switch().await?.stopped)
 }

@@ -103,8 +103,13 @@ async fn first_link(store: &Store, url: &str) -> Result<Option<String>, Failure>
     {
         return Ok(None);
     }
-    let (_, secret) = sign_in_link(store, None).await?;
-    Ok(Some(link(url, &secret)))
+    match sign_in_link(store, None).await {
+        Ok((_, secret)) => Ok(Some(link(url, &secret))),
+        Err(error) => {
+            tracing::warn!(%error, "there is no first link; make one with `interlock user link NAME`");
+            Ok(None)
+        }
+    }
 }
 
 /// The whole link. What is secret stands behind the `#`: browsers send that to nobody.

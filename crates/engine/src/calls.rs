@@ -263,6 +263,13 @@ impl Agent {
                     // The last moment before an effect: nothing begins that nobody wants any more.
                     return Err(tape.abandon(world, permit, "Not run: it was stopped before it began.", now));
                 }
+                // Somebody may have stopped writes since it was asked.
+                let switch = match world.kill_switch {
+                    interlock_gate::KillSwitch::Engaged if permit.kind() == ToolKind::Write => {
+                        world.kill_switch
+                    }
+                    _ => switch,
+                };
                 tape.begin(world, permit, switch, now)
             });
             match begun {

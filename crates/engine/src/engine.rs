@@ -27,6 +27,7 @@ use crate::prompt::Prompts;
 use crate::rules::Rules;
 use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
+use crate::writes::Seen;
 
 /// The chain of a question that names none.
 pub const QUESTION: &str = "question";
@@ -91,6 +92,8 @@ pub(crate) struct Inner {
     parked: Mutex<HashMap<SessionId, (u64, Tape)>>,
     /// Held by whoever moves the switch that stops all writes.
     pub(crate) switching: tokio::sync::Mutex<()>,
+    /// What this process knows of the switch that stops all writes.
+    pub(crate) seen: Mutex<Seen>,
     /// The sessions that are worked on here.
     pub(crate) running: Mutex<HashMap<SessionId, CancellationToken>>,
     /// When it was last looked for what need not be kept any longer.
@@ -134,6 +137,7 @@ impl Engine {
                 live: Broadcast::default(),
                 parked: Mutex::default(),
                 switching: tokio::sync::Mutex::default(),
+                seen: Mutex::default(),
                 running: Mutex::default(),
                 tidied: Mutex::default(),
             }),

@@ -3,7 +3,7 @@
 
 use interlock_gate::{FourEyes, Hold};
 use interlock_protocol::UserId;
-use interlock_store::AuditFilter;
+use interlock_store::{AuditFilter, LOCAL};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -43,6 +43,28 @@ impl Barred {
     }
 }
 
+/// What somebody is called, at a shell and elsewhere.
+fn bare(name: &UserId) -> &str {
+    let name = name.as_str();
+    name.strip_prefix(LOCAL).unwrap_or(name)
+}
+
+/// Whoever has the same name at a shell and on the page counts as one person: two eyes are not four.
+fn same_person(one: &UserId, other: &UserId) -> bool {
+    bare(one).eq_ignore_ascii_case(bare(other))
+}
+
+/// The names under which somebody may be in the log.
+fn names_of(by: &UserId) -> Vec<UserId> {
+    let bare = bare(by);
+    let other = if bare.len() == by.as_str().len() {
+        UserId::new(format!("{LOCAL}{bare}"))
+    } else {
+        UserId::new(bare)
+    };
+    std::iter::once(by.clone()).chain(other).collect()
+}
+
 /// What somebody tried who may not approve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Attempt {
@@ -70,26 +92,30 @@ impl Engine {
         if hold.four_eyes == FourEyes::Off {
             return Ok(None);
         }
-        if hold.owner.as_ref() == Some(by) {
+        if hold.owner.as_ref().is_some_and(|owner| same_person(owner, by)) {
             return Ok(Some(Barred::Owner));
         }
         let store = &self.inner.setup.store;
         let mut edited = hold.edited_from.clone();
         while let Some(from) = edited {
-            if from.by == *by {
+            if same_person(&from.by, by) {
                 return Ok(Some(Barred::Editor));
             }
             edited = store.hold(&from.hold).await?.edited_from;
         }
-        let asked = AuditFilter {
-            actor: Some(by.clone()),
-            action: Some(ASKED.to_owned()),
-            subject: Some(hold.plan.session.to_string()),
-            before: None,
-            limit: 1,
-        };
-        let asked = store.audit_entries(&asked).await?;
-        Ok((!asked.is_empty()).then_some(Barred::Asker))
+        for actor in names_of(by) {
+            let asked = AuditFilter {
+                actor: Some(actor),
+                action: Some(ASKED.to_owned()),
+                subject: Some(hold.plan.session.to_string()),
+                before: None,
+                limit: 1,
+            };
+            if !store.audit_entries(&asked).await?.is_empty() {
+                return Ok(Some(Barred::Asker));
+            }
+        }
+        Ok(None)
     }
 
     /// Refuses somebody who may not approve a hold that is open: counted, and written down.

@@ -1,5 +1,7 @@
 //! The switch that stops all writes, and the log of what people did.
 
+use std::sync::PoisonError;
+
 use interlock_gate::KillSwitch;
 use interlock_protocol::UserId;
 use interlock_store::{Deed, Switch, SwitchMove};
@@ -32,6 +34,42 @@ pub struct WritesState {
     pub reason: Option<String>,
 }
 
+/// What this process knows of the switch.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The newest move that it knows of.
+    revision: u64,
+    /// Whether that stopped all writes.
+    stopped: bool,
+    /// Whether somebody here wants them stopped and it is not kept yet.
+    wanted: bool,
+}
+
+impl Seen {
+    /// Somebody looked. A look that is older than what is known lets nothing go.
+    fn look(&mut self, switch: &Switch) {
+        if switch.stopped || switch.revision >= self.revision {
+            self.revision = self.revision.max(switch.revision);
+            self.stopped = switch.stopped;
+        }
+    }
+
+    /// It was moved from here, and that is kept.
+    const fn moved(&mut self, switch: &Switch) {
+        self.revision = switch.revision;
+        self.stopped = switch.stopped;
+        self.wanted = false;
+    }
+
+    const fn stands(&self) -> KillSwitch {
+        if self.stopped || self.wanted {
+            KillSwitch::Engaged
+        } else {
+            KillSwitch::Released
+        }
+    }
+}
+
 impl From<Switch> for WritesState {
     fn from(switch: Switch) -> Self {
         Self {
@@ -58,22 +96,27 @@ impl Engine {
         }
     }
 
-    /// Stopping is the safe side: where it cannot be written down it is done all the same, and the error is told.
+    /// Stopping is the safe side: where it cannot be written down it is done all the same in this process, until somebody
+    /// lets writes go again, and the error is told.
     async fn halt_writes(&self, by: &UserId, reason: Option<&str>) -> Result<WritesState, Error> {
         let inner = &self.inner;
         let store = &inner.setup.store;
         let reason = reason.map(|reason| inner.setup.masker.mask_text(reason).into_owned());
         // What is seen in this process follows what is kept, in the same order.
         let _turn = inner.switching.lock().await;
-        inner.shared.stop_writes(KillSwitch::Engaged);
+        inner.seen_switch(|seen| seen.wanted = true);
         let facts = json!({ "reason": reason });
         let deed = deed(by, "writes.stopped", None, facts);
         let at = deed.at;
         let to = SwitchMove::Stop { reason };
         match store.move_switch(to.clone(), by, at, Some(deed)).await {
-            Ok(switch) => Ok(switch.into()),
+            Ok(switch) => {
+                inner.seen_switch(|seen| seen.moved(&switch));
+                Ok(switch.into())
+            }
             Err(error) => {
-                store.move_switch(to, by, at, None).await?;
+                let switch = store.move_switch(to, by, at, None).await?;
+                inner.seen_switch(|seen| seen.moved(&switch));
                 Err(error.into())
             }
         }
@@ -87,34 +130,31 @@ impl Engine {
         let deed = deed(by, "writes.resumed", None, json!({ "reason": null }));
         let (at, to) = (deed.at, SwitchMove::Resume { seen });
         let switch = inner.setup.store.move_switch(to, by, at, Some(deed)).await?;
-        inner.shared.stop_writes(KillSwitch::Released);
+        inner.seen_switch(|seen| seen.moved(&switch));
         Ok(switch.into())
     }
 
     /// Whether writes are stopped, in every process on this store, and who said so.
     pub async fn writes(&self) -> Result<WritesState, Error> {
         let switch = self.inner.setup.store.switch().await?;
-        self.inner.follow(&switch);
+        self.inner.seen_switch(|seen| seen.look(&switch));
         Ok(switch.into())
     }
 }
 
 impl Inner {
-    /// What is so in the store is so here.
-    fn follow(&self, switch: &Switch) -> KillSwitch {
-        let switch = if switch.stopped {
-            KillSwitch::Engaged
-        } else {
-            KillSwitch::Released
-        };
-        self.shared.stop_writes(switch);
-        switch
+    fn seen_switch(&self, change: impl FnOnce(&mut Seen)) -> KillSwitch {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut seen);
+        let stands = seen.stands();
+        self.shared.stop_writes(stands);
+        stands
     }
 
     /// Looks at the switch, which another process may have moved.
     pub(crate) async fn refresh_kill_switch(&self) -> Result<KillSwitch, Error> {
         let switch = self.setup.store.switch().await?;
-        Ok(self.follow(&switch))
+        Ok(self.seen_switch(|seen| seen.look(&switch)))
     }
 }
 
@@ -141,5 +181,39 @@ pub(crate) fn deed(by: &UserId, action: &str, subject: Option<&str>, details: Va
         action: action.to_owned(),
         subject: subject.map(str::to_owned),
         details,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_look_lets_nothing_go_and_a_stop_that_is_not_kept_lasts_until_somebody_resumes() {
+        use KillSwitch::{Engaged, Released};
+        let at = |revision, stopped| Switch {
+            revision,
+            stopped,
+            ..Switch::default()
+        };
+        let mut seen = Seen::default();
+        for (look, expected) in [
+            (at(2, false), Released),
+            (at(3, true), Engaged),
+            // Of before the stop.
+            (at(2, false), Engaged),
+            (at(4, false), Released),
+            // Set by hand, by somebody who counts nothing.
+            (at(0, true), Engaged),
+            (at(4, false), Released),
+        ] {
+            seen.look(&look);
+            assert_eq!(seen.stands(), expected, "{look:?}");
+        }
+        seen.wanted = true;
+        seen.look(&at(5, false));
+        assert_eq!(seen.stands(), Engaged);
+        seen.moved(&at(6, false));
+        assert_eq!(seen.stands(), Released);
     }
 }

@@ -97,6 +97,12 @@ impl Store {
         self.look(move |conn| look::calls(conn, &session)).await
     }
 
+    /// The call that a hold started, if it did.
+    pub async fn call_of(&self, hold: &HoldId) -> Result<Option<Call>, Error> {
+        let hold = hold.clone();
+        self.look(move |conn| look::call_of(conn, &hold)).await
+    }
+
     /// A run's calls, in the order in which they began.
     pub async fn calls_of_run(&self, run: &RunId) -> Result<Vec<Call>, Error> {
         let run = run.clone();

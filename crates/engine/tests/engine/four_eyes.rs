@@ -48,6 +48,32 @@ async fn refused(lab: &Lab) -> Vec<AuditEntry> {
     entries
 }
 
+/// Nobody asks at a shell and approves on the page.
+#[tokio::test]
+async fn whoever_has_the_same_name_at_a_shell_is_the_same_person() {
+    let lab = lab();
+    let mut question = Submission::question("hello");
+    question.owner = Some(user("local:ada"));
+    let session = lab.engine.submit(question).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    lab.again(&session, "put the flag there").await;
+    let first = lab.store.hold(&lab.hold().await).await.unwrap();
+    let hold = edited(&lab, &first, "local:otto", "touch /srv/two").await;
+    let asked = format!("local:{}", asker());
+    for (who, expected) in [
+        ("ada", Some("owner")),
+        ("Ada", Some("owner")),
+        ("local:ada", Some("owner")),
+        ("otto", Some("editor")),
+        (asked.as_str(), Some("asker")),
+        ("adam", None),
+        ("local:adam", None),
+    ] {
+        let barred = lab.engine.barred(&hold, &user(who)).await.unwrap();
+        assert_eq!(barred.map(|barred| barred.as_str()), expected, "{who}");
+    }
+}
+
 #[tokio::test]
 async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
     let counts = Counts::default();

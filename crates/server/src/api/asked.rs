@@ -22,12 +22,12 @@ pub(super) fn asked(masker: &Masker, calls: &[Call], evidence: &Evidence) -> Opt
             && plan.call == evidence.call
             && started.started_at <= evidence.taken_at
     })?;
-    let words = words(&call.started.plan);
+    let words = words(masker, &call.started.plan);
     Some(forms::cut(&masker.mask_text(&words), LONGEST))
 }
 
 /// The command, or the tool with its action and its arguments. Where it was asked stands next to it.
-fn words(plan: &Plan) -> String {
+fn words(masker: &Masker, plan: &Plan) -> String {
     if let Some(command) = &plan.command {
         return command.clone();
     }
@@ -41,7 +41,8 @@ fn words(plan: &Plan) -> String {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        words.push(format!("{name}={}", forms::cut(&text, VALUE)));
+        // Masked before it is cut: half a secret does not look like one.
+        words.push(format!("{name}={}", forms::cut(&masker.mask_text(&text), VALUE)));
     }
     words.join(" ")
 }

@@ -29,7 +29,7 @@ const COMPARED: usize = 256 * 1024;
 pub(super) enum Depth {
     /// All of it.
     Whole,
-    /// Without evidence and difference: for lists of what was decided.
+    /// Without evidence, difference and why it did not run: for lists of what was decided.
     Brief,
 }
 
@@ -98,7 +98,10 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
         reason: decided.reason,
         edited_into: decided.into,
         edited_from,
-        not_run: hold_run::not_run(app, hold, action.as_ref()).await?,
+        not_run: match depth {
+            Depth::Whole => hold_run::not_run(app, hold, action.as_ref()).await?,
+            Depth::Brief => None,
+        },
         action,
     })
 }
@@ -108,11 +111,7 @@ async fn action(app: &App, hold: &Hold) -> Result<Option<ActionTaken>, Problem> 
     if !matches!(hold.status, HoldStatus::Approved { .. }) {
         return Ok(None);
     }
-    let calls = app.store().calls(&hold.plan.session).await?;
-    Ok(calls
-        .iter()
-        .find(|call| call.started.hold.as_ref() == Some(&hold.id))
-        .map(forms::action))
+    Ok(app.store().call_of(&hold.id).await?.as_ref().map(forms::action))
 }
 
 #[derive(Default)]

@@ -84,8 +84,7 @@ async fn note(app: &App, caller: &Caller, action: &str, subject: &str) -> Result
 async fn visible(app: &App, session: &SessionId) -> Result<interlock_store::Session, Problem> {
     let found = app.store().session(session).await?;
     if found.deleted_at.is_some() {
-        return Err(extract::missing("session", session)
-            .hint("it was deleted; restore it with POST /api/v1/sessions/{id}/restore"));
+        return Err(extract::missing("session", session));
     }
     Ok(found)
 }

@@ -101,13 +101,12 @@ pub(crate) struct After {
 )]
 async fn events(
     State(app): State<App>,
-    caller: Caller,
     At(session): At<SessionId>,
     Asked(after): Asked<After>,
 ) -> Result<Json<EventPage>, Problem> {
     let from = number("after", after.after.unwrap_or(0), 0, MOST_PLACE)?;
     let limit = number("limit", after.limit.unwrap_or(200), 1, 1000)?;
-    super::seen(&app, &caller, &session).await?;
+    super::visible(&app, &session).await?;
     let mut found = app
         .store()
         .session_events(&session, Sequence::new(from), limit + 1)

@@ -26,22 +26,27 @@ impl Stream for Lent {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut body = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        body.as_mut()
-            .map_or(Poll::Ready(None), |body| body.poll_next_unpin(cx))
+        match body.as_mut() {
+            Some(body) => body.poll_next_unpin(cx),
+            // Not its end: whoever still reads must not take the beginning for the whole.
+            None => Poll::Ready(Some(Err(axum::Error::new("the request was answered already")))),
+        }
     }
 }
 
 /// Where a request is refused, takes what is still on its way, in bounds, before the answer goes out.
 pub(super) async fn linger(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    // Who waits for a word before they send anything has nothing on its way.
-    if body.is_end_stream() || parts.headers.contains_key(header::EXPECT) {
+    let too_much = body.size_hint().lower() > MOST_BYTES as u64;
+    // Who waits for a word before they send anything has nothing on its way; what is out of bounds is not begun.
+    if body.is_end_stream() || too_much || parts.headers.contains_key(header::EXPECT) {
         return next.run(Request::from_parts(parts, body)).await;
     }
     let lent = Lent(Arc::new(Mutex::new(Some(body.into_data_stream()))));
     let request = Request::from_parts(parts, Body::from_stream(lent.clone()));
     let response = next.run(request).await;
-    if response.status().is_client_error() {
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
         let rest = lent.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(rest) = rest {
             // Out of time or out of bounds: the connection closes, as it would have.

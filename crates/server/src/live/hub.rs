@@ -140,11 +140,8 @@ impl Hub {
     /// far comes first: in the same step, so that the next piece goes on where it ends.
     pub(super) fn attach(&self, channel: &Channel, id: u64, read: u64) -> bool {
         let mut state = self.inner.lock();
-        let so_far = match channel {
-            Channel::Session(session) => state.so_far.frames(session),
-            Channel::Sessions => Vec::new(),
-        };
-        let Some(watched) = state.watched.get_mut(channel) else {
+        let State { watched, so_far, .. } = &mut *state;
+        let Some(watched) = watched.get_mut(channel) else {
             return false;
         };
         if watched.last.is_some_and(|last| last > read) {
@@ -154,8 +151,10 @@ impl Hub {
             return false;
         };
         reader.from = Some(read);
-        for frame in &so_far {
-            self.inner.note(reader.mailbox.push(frame));
+        if let Channel::Session(session) = channel {
+            for frame in &so_far.frames(session) {
+                self.inner.note(reader.mailbox.push(frame));
+            }
         }
         true
     }

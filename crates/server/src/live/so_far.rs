@@ -3,7 +3,7 @@
 //! Only what was handed out is in here, so that what comes next goes on where this ends. It is let go as soon as the
 //! model is asked anew or what it wrote is kept: from there on the record has it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use interlock_protocol::{Event, EventBody, ExecutionId, SessionId};
@@ -12,6 +12,8 @@ use super::Frame;
 
 /// How much is remembered of one reply, in bytes. Of a longer one the end is.
 const MOST: usize = 64 * 1024;
+/// In how many pieces, of thinking and of text in turn. Of more, the last are.
+const PIECES: usize = 256;
 /// How many replies are remembered at once; of more, those that were quiet the longest are let go.
 const STREAMS: usize = 256;
 
@@ -27,7 +29,7 @@ struct Stream {
     session: SessionId,
     /// That its model was asked, as it was told.
     asked: Option<Arc<Frame>>,
-    pieces: Vec<Piece>,
+    pieces: VecDeque<Piece>,
     bytes: usize,
     /// How much came before the first piece, in UTF-16 code units, as a page counts.
     left_out: usize,
@@ -114,7 +116,7 @@ impl SoFar {
         let stream = self.streams.entry(execution.clone()).or_insert_with(|| Stream {
             session: session.clone(),
             asked: None,
-            pieces: Vec::new(),
+            pieces: VecDeque::new(),
             bytes: 0,
             left_out: 0,
             turn: 0,
@@ -127,9 +129,9 @@ impl SoFar {
 impl Stream {
     fn push(&mut self, kind: &'static str, text: &str) {
         self.bytes += text.len();
-        match self.pieces.last_mut() {
+        match self.pieces.back_mut() {
             Some(piece) if piece.kind == kind => piece.text.push_str(text),
-            _ => self.pieces.push(Piece {
+            _ => self.pieces.push_back(Piece {
                 kind,
                 text: text.to_owned(),
             }),
@@ -138,18 +140,22 @@ impl Stream {
         if self.bytes > MOST {
             self.leave_out(self.bytes - MOST * 3 / 4);
         }
+        if self.pieces.len() > PIECES {
+            self.leave_out(self.pieces.front().map_or(0, |piece| piece.text.len()));
+        }
     }
 
     /// Lets go of the beginning: at least so many bytes.
     fn leave_out(&mut self, mut bytes: usize) {
-        while bytes > 0 && !self.pieces.is_empty() {
-            let piece = &mut self.pieces[0];
+        while bytes > 0
+            && let Some(piece) = self.pieces.front_mut()
+        {
             let end = piece.text.ceil_char_boundary(bytes.min(piece.text.len()));
             self.left_out += utf16(&piece.text[..end]);
             self.bytes -= end;
             bytes = bytes.saturating_sub(end);
             if end == piece.text.len() {
-                self.pieces.remove(0);
+                self.pieces.pop_front();
             } else {
                 piece.text.drain(..end);
             }

@@ -96,7 +96,8 @@ async fn what_is_deleted_is_gone_until_it_is_restored() {
     let seen = place.get("olga", &path).await.ok(200);
     assert!(seen["deleted_at"].is_string(), "{seen:#}");
     assert_eq!(seen["can_ask"], false);
-    for rest in ["/timeline", "/events", "/evidence"] {
+    assert_eq!(place.get("olga", &format!("{path}/events")).await.status, 404);
+    for rest in ["/timeline", "/evidence"] {
         let path = format!("{path}{rest}");
         place.get("olga", &path).await.ok(200);
         assert_eq!(place.get("vera", &path).await.status, 404, "{rest}");

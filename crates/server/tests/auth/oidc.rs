@@ -214,6 +214,36 @@ async fn groups_that_the_token_does_not_list_are_asked_for() {
     }
 }
 
+/// Groups that stand deep in a claim are where the provider tells them whole; whoever is not told about keeps the account.
+#[tokio::test]
+async fn groups_are_taken_whole_and_what_is_not_told_takes_nothing_away() {
+    let scene = scene(|options| options.groups_claim = "access.interlock.roles".to_owned()).await;
+    let zoe = |access: Value| json!({ "sub": "1", "preferred_username": "zoe", "access": access });
+    scene
+        .provider
+        .info(200, zoe(json!({ "interlock": { "roles": ["sre"] } })));
+    let elsewhere = zoe(json!({ "account": { "roles": ["user"] } }));
+    let reply = sign_in(&scene, elsewhere.clone()).await;
+    assert_eq!(location(&reply), "/");
+    scene.provider.info(200, elsewhere.clone());
+    let reply = sign_in(&scene, elsewhere).await;
+    assert_eq!(location(&reply), "/sign-in?error=FORBIDDEN");
+    let id = UserId::new("zoe").unwrap();
+    assert!(scene.server.store.user(&id).await.unwrap().unwrap().enabled);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_groups_that_mean_nothing() {
+    let scene = scene(|options| {
+        options.roles.clear();
+        options.default_role = Some(Role::Viewer);
+    })
+    .await;
+    scene.provider.info(500, json!({}));
+    let reply = sign_in(&scene, json!({ "sub": "1", "preferred_username": "zoe" })).await;
+    assert_eq!(location(&reply), "/");
+}
+
 #[tokio::test]
 async fn nobody_loses_their_role_because_the_provider_does_not_answer() {
     let scene = scene(|_| {}).await;

@@ -84,6 +84,7 @@ INSERT INTO usage (interaction, session, at, name, failed, input_tokens, output_
         json_extract(facts, '$.timing.total.secs') * 1000000000 + json_extract(facts, '$.timing.total.nanos')
     FROM interactions;
 CREATE INDEX usage_at ON usage (at);
+CREATE INDEX usage_of_models ON usage (name, failed, at);
 
 -- While a session with the same fingerprint is open, a repeated alert joins it.
 ALTER TABLE sessions ADD COLUMN fingerprint TEXT;

@@ -69,7 +69,7 @@ pub(crate) mod look {
     };
     pub(crate) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(crate) use super::read::{
-        calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
+        call_of, calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
         find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot,
         timeline, tokens, writers,
     };

@@ -387,6 +387,18 @@ pub(crate) fn calls(conn: &Connection, session: &SessionId) -> Result<Vec<Call>,
     rows(conn, &format!("{CALLS} ORDER BY c.key"), [key], to_call)
 }
 
+/// The call that a hold started.
+pub(crate) fn call_of(conn: &Connection, hold: &HoldId) -> Result<Option<Call>, Error> {
+    let mut found = rows(
+        conn,
+        "SELECT c.body, r.body, r.pending, r.verification FROM calls c LEFT JOIN receipts r ON r.call = c.key \
+         WHERE c.hold = ? AND NOT c.abandoned",
+        [hold.as_str()],
+        to_call,
+    )?;
+    Ok(found.pop())
+}
+
 pub(crate) fn calls_of_run(conn: &Connection, run: &RunId) -> Result<Vec<Call>, Error> {
     let key = session_of_run(conn, run)?;
     let sql = format!("{CALLS} AND c.run = ?2 ORDER BY c.key");

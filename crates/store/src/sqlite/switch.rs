@@ -16,7 +16,8 @@ const STANDS: &str = "kill_switch";
 const MOVED: &str = "kill_switch_by";
 
 pub(crate) fn switch(conn: &Connection) -> Result<Switch, Error> {
-    let stopped = setting(conn, STANDS)?.as_deref() == Some("engaged");
+    // What nobody of us wrote lets nothing go.
+    let stopped = setting(conn, STANDS)?.is_some_and(|stands| stands != "released");
     let moved: Option<Moved> = setting(conn, MOVED)?.and_then(|kept| serde_json::from_str(&kept).ok());
     let Some(moved) = moved else {
         return Ok(Switch {

@@ -55,7 +55,7 @@ pub(crate) fn model_health(
 fn last_success(conn: &Connection, name: &str, since: i64) -> Result<Option<Timestamp>, Error> {
     let at: Option<i64> = conn
         .prepare_cached(
-            "SELECT at FROM usage INDEXED BY usage_at WHERE at >= ? AND name = ? AND NOT failed ORDER BY at DESC LIMIT 1",
+            "SELECT at FROM usage INDEXED BY usage_of_models WHERE at >= ? AND name = ? AND failed = 0 ORDER BY at DESC LIMIT 1",
         )?
         .query_row(params![since, name], |row| row.get(0))
         .optional()?;
@@ -65,9 +65,9 @@ fn last_success(conn: &Connection, name: &str, since: i64) -> Result<Option<Time
 fn last_failure(conn: &Connection, name: &str, since: i64) -> Result<Option<(Timestamp, Value)>, Error> {
     let found: Option<(i64, String)> = conn
         .prepare_cached(
-            "SELECT u.at, json_extract(i.facts, '$.error') FROM usage u INDEXED BY usage_at \
+            "SELECT u.at, i.facts -> '$.error' FROM usage u INDEXED BY usage_of_models \
              CROSS JOIN interactions i ON i.key = u.interaction \
-             WHERE u.at >= ? AND u.name = ? AND u.failed \
+             WHERE u.at >= ? AND u.name = ? AND u.failed = 1 \
              AND json_extract(i.facts, '$.error.kind') IS NOT 'cancelled' ORDER BY u.at DESC LIMIT 1",
         )?
         .query_row(params![since, name], |row| Ok((row.get(0)?, row.get(1)?)))

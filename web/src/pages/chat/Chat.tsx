@@ -109,7 +109,11 @@ function Box({ session, onAsked }: BoxProps) {
             setNote('It still works on the last question. Wait, or stop it.');
             return false;
           }
-          return goOn.mutateAsync({ message: what.text, ...(other !== undefined && { model: other }) }).then(() => true, () => false);
+          return goOn.mutateAsync({ message: what.text, ...(other !== undefined && { model: other }) }).then(() => {
+            // From here on the conversation says which it is; somebody else may choose another.
+            setHere(undefined);
+            return true;
+          }, () => false);
         }
         return begin.mutateAsync({ message: what.text, ...(usable !== null && { model: usable }) }).then(() => true, () => false);
       case 'new':

@@ -20,6 +20,8 @@ pub(super) struct Person {
     pub(super) names: Vec<UserName>,
     /// What their groups allow.
     pub(super) role: Option<Role>,
+    /// Whether the provider said anything about groups.
+    pub(super) told_groups: bool,
 }
 
 /// The highest role of somebody's groups.
@@ -91,7 +93,8 @@ impl Auth {
             .map_err(store)?;
         let id = found.as_ref().map(|user| user.id.clone());
         let Some(role) = person.role else {
-            if let Some(user) = found.filter(|user| user.enabled) {
+            // Who is not told about is refused, and is not somebody who lost their groups.
+            if let Some(user) = found.filter(|user| user.enabled && person.told_groups) {
                 self.disable(&user)
                     .await
                     .map_err(|refused| (refused, id.clone()))?;

@@ -62,14 +62,12 @@ struct Told {
 }
 
 impl Told {
-    /// What was not told before. What was told stays: it is signed.
+    /// What was not told before. Names that were told stay: they are signed. Claims are taken whole: groups that stand deep
+    /// in one are not put together out of two answers.
     fn learn(&mut self, more: Self) {
         self.name = self.name.take().or(more.name);
         self.email = self.email.take().or(more.email);
-        self.further.retain(|_, value| !value.is_null());
-        for (claim, value) in more.further {
-            self.further.entry(claim).or_insert(value);
-        }
+        self.further = more.further;
     }
 }
 
@@ -214,9 +212,13 @@ impl Oidc {
             email: verified(claims.email_verified(), claims.email()),
             further: claims.additional_claims().all.clone(),
         };
-        if !lists_groups(&self.options, &told.further)
+        // Where groups mean nothing here, nobody is asked for them.
+        let mut told_groups = lists_groups(&self.options, &told.further);
+        if !told_groups
+            && !self.options.roles.is_empty()
             && let Some(more) = self.user_info(&client, answer.access_token(), subject).await?
         {
+            told_groups = lists_groups(&self.options, &more.further);
             told.learn(more);
         }
         let issuer = claims.issuer().to_string();
@@ -226,6 +228,7 @@ impl Oidc {
             issuer,
             subject,
             role: role(&self.options, &told.further),
+            told_groups,
         })
     }
 
