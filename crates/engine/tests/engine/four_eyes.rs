@@ -70,7 +70,7 @@ async fn whoever_has_the_same_name_at_a_shell_is_the_same_person() {
         ("local:adam", None),
     ] {
         let barred = lab.engine.barred(&hold, &user(who)).await.unwrap();
-        assert_eq!(barred.map(|barred| barred.as_str()), expected, "{who}");
+        assert_eq!(barred.map(interlock_engine::Barred::as_str), expected, "{who}");
     }
 }
 
