@@ -117,7 +117,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10; \
 	done
 
-WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
+WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/e2e -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
 
 web: web/dist/index.html ## build the dashboard
 
