@@ -78,6 +78,7 @@ impl Agent {
             taken_at,
             data,
             observations,
+            walls,
         } = reading;
         let evidence = Evidence {
             id: EvidenceId::from_bytes(draw()?),
@@ -90,6 +91,7 @@ impl Agent {
             hash: ContentHash::of_json(&data),
             data,
             observations,
+            walls,
         };
         self.event(EventBody::EvidenceRecorded {
             evidence: evidence.id.clone(),

@@ -1,6 +1,8 @@
 //! What a read returned, with its resource, its time and its hash.
 
-use crate::{CallId, ContentHash, EvidenceId, ExecutionId, Observation, ResourceId, SessionId, ToolName};
+use crate::{
+    CallId, ContentHash, EvidenceId, ExecutionId, Observation, ResourceId, SessionId, ToolName, Walls,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,4 +33,7 @@ pub struct Evidence {
     /// What code made out of it, for comparing with an expectation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
+    /// The walls that the reading passed, where a command ran for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walls: Option<Walls>,
 }

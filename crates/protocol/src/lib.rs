@@ -26,6 +26,7 @@ pub mod resource;
 pub mod response;
 pub mod tool;
 pub mod user_name;
+pub mod walls;
 pub mod word;
 
 pub use capture::{Capture, Captured};
@@ -45,3 +46,4 @@ pub use resource::{ResourceId, ResourceKind, Scope};
 pub use response::{Details, ErrorClass, Retry, ToolError, ToolResponse};
 pub use tool::{KindRule, RiskLevel, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind};
 pub use user_name::UserName;
+pub use walls::{AnalysisWall, SandboxWall, SocketKind, WallKind, Walls};

@@ -8,12 +8,12 @@
 )]
 
 use interlock_protocol::{
-    AgentName, AlertState, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel, Decision, Details,
-    ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation, HoldId, KindRule,
-    Label, Mode, Observation, Outcome, PermitId, Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId,
-    ResourceKind, Retry, RiskLevel, RuleName, RunState, Sequence, SessionId, SessionKind, ShellRule, StageId,
-    Status, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse,
-    UnitActivity, UserId, Verification,
+    AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
+    Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
+    HoldId, KindRule, Label, Mode, Observation, Outcome, PermitId, Proposal, Receipt, ReceiptId,
+    RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName, RunState, SandboxWall, Sequence,
+    SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, TargetArgument, TargetRule, ToolCall,
+    ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -132,6 +132,7 @@ fn evidence() -> Evidence {
             state: RunState::Running,
             started_at: Some(at(3)),
         }],
+        walls: None,
     }
 }
 
@@ -303,6 +304,7 @@ fn words() {
     }
     let forms = json!({
         "alert_state": all(AlertState::ALL),
+        "analysis_wall": all(AnalysisWall::ALL),
         "control_level": all(ControlLevel::ALL),
         "error_code": all(ErrorCode::ALL),
         "mode": all(Mode::ALL),
@@ -311,10 +313,12 @@ fn words() {
         "risk_level": all(RiskLevel::ALL),
         "run_state": all(RunState::ALL),
         "session_kind": all(SessionKind::ALL),
+        "socket_kind": all(SocketKind::ALL),
         "status": all(Status::ALL),
         "tool_kind": all(ToolKind::ALL),
         "unit_activity": all(UnitActivity::ALL),
         "verification": all(Verification::ALL),
+        "wall_kind": all(WallKind::ALL),
     });
     snapshot!(forms);
 }
@@ -465,10 +469,27 @@ fn receipts_and_evidence() {
         summary: "the worker died".into(),
         ..receipt()
     };
+    let walls = |sandbox| Evidence {
+        walls: Some(Walls {
+            analysis: AnalysisWall::Read,
+            sandbox,
+        }),
+        ..evidence()
+    };
+    let sandboxed = walls(SandboxWall::Enforced {
+        by: WallKind::LandlockSeccomp,
+        sockets: vec![SocketKind::Unix],
+        missing: vec!["signals to other processes".into()],
+    });
+    let without_sandbox = walls(SandboxWall::None {
+        reason: "the guest has no `unshare`".into(),
+    });
     snapshot!(json!({
         "receipt": written(&receipt()),
         "interrupted": written(&interrupted),
         "evidence": written(&evidence()),
+        "sandboxed": written(&sandboxed),
+        "without_sandbox": written(&without_sandbox),
     }));
 }
 

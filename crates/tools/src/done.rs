@@ -1,7 +1,7 @@
 //! What came of running a tool.
 
 use interlock_gate::{Ended, ResolvedResource};
-use interlock_protocol::{ContentHash, Observation, Outcome, ResourceId, ToolResponse};
+use interlock_protocol::{ContentHash, Observation, Outcome, ResourceId, ToolResponse, Walls};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -75,4 +75,6 @@ pub struct Reading {
     pub data: Value,
     /// What code makes out of it.
     pub observations: Vec<Observation>,
+    /// The walls that it passed, where a command ran for it.
+    pub walls: Option<Walls>,
 }

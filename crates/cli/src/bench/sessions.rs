@@ -125,6 +125,7 @@ impl Executor for InProcess {
                 taken_at: Timestamp::now(),
                 data,
                 observations: Vec::new(),
+                walls: None,
             })
         })
     }

@@ -113,6 +113,7 @@ impl Executor for Folder {
                         taken_at: Timestamp::now(),
                         data,
                         observations: vec![Observation::Present],
+                        walls: None,
                     })
                 }
                 ToolKind::Write => {
@@ -145,6 +146,7 @@ impl Inventory for Folder {
                 taken_at: Timestamp::now(),
                 data: json!({ "effects": self.effects() }),
                 observations: vec![Observation::Present],
+                walls: None,
             })
         })
     }

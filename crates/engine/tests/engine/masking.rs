@@ -62,6 +62,7 @@ fn leaking() -> Wish {
                 taken_at: Timestamp::now(),
                 data: json!({ "file": secret("reading") }),
                 observations: Vec::new(),
+                walls: None,
             };
             let done = Done::succeeded(json!({ "stdout": secret("output") }), "read").with_reading(reading);
             Done {

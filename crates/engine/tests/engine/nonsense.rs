@@ -145,6 +145,7 @@ fn poisoned() -> Wish {
                     taken_at: Timestamp::now(),
                     data,
                     observations: Vec::new(),
+                    walls: None,
                 })
             });
             future

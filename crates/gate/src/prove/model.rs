@@ -387,6 +387,7 @@ impl<'g> Model<'g> {
             hash: ContentHash::of(""),
             data: Value::Null,
             observations,
+            walls: None,
         })
     }
 

@@ -277,6 +277,7 @@ impl Stage {
             hash: ContentHash::of_json(&data),
             data,
             observations,
+            walls: None,
         }
     }
 

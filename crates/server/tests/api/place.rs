@@ -76,6 +76,7 @@ impl Executor for Machine {
                         taken_at: Timestamp::now(),
                         data,
                         observations: vec![self.unit()],
+                        walls: None,
                     })
                 }
                 ToolKind::Write => {
@@ -102,6 +103,7 @@ impl Inventory for Machine {
                 taken_at: Timestamp::now(),
                 data: json!({"unit": "nginx"}),
                 observations: vec![self.unit()],
+                walls: None,
             })
         })
     }

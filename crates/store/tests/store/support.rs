@@ -212,6 +212,7 @@ pub fn evidence(session: u64, number: u64, text: &str) -> Evidence {
         hash: ContentHash::of_json(&data),
         data,
         observations: Vec::new(),
+        walls: None,
     }
 }
 

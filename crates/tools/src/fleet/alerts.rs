@@ -70,6 +70,7 @@ impl Fleet {
             taken_at,
             data,
             observations: vec![Observation::Alert { state }],
+            walls: None,
         })
     }
 
@@ -155,6 +156,7 @@ impl Fleet {
                 taken_at,
                 data,
                 observations: vec![Observation::Present, alert.observation()],
+                walls: None,
             }),
         )
     }
@@ -314,6 +316,7 @@ fn read(taken_at: Timestamp, data: Value, summary: &str) -> Done {
         taken_at,
         data,
         observations: Vec::new(),
+        walls: None,
     })
 }
 

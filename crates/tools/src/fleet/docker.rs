@@ -120,6 +120,7 @@ impl Fleet {
                 taken_at,
                 data: json!({"exists": false}),
                 observations: vec![Observation::Absent],
+                walls: None,
             }),
             Err(_) => None,
         }
@@ -357,6 +358,7 @@ fn about_host(about: &About, taken_at: Timestamp, data: Value, summary: String) 
             taken_at,
             data,
             observations: Vec::new(),
+            walls: None,
         }),
     }
 }

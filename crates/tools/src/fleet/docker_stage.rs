@@ -345,6 +345,7 @@ impl Stage {
             hash: ContentHash::of_json(&reading.data),
             data: reading.data,
             observations: reading.observations,
+            walls: reading.walls,
         }
     }
 

@@ -70,6 +70,7 @@ impl Look {
             taken_at: self.taken_at,
             data: Value::Object(self.data),
             observations: self.observations,
+            walls: None,
         }
     }
 }

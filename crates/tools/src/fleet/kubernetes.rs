@@ -75,6 +75,7 @@ impl Fleet {
             taken_at,
             data,
             observations,
+            walls: None,
         })
     }
 
@@ -232,6 +233,7 @@ impl Fleet {
                 taken_at,
                 data,
                 observations,
+                walls: None,
             }),
         )
     }
@@ -291,6 +293,7 @@ impl About {
                 taken_at,
                 data,
                 observations: Vec::new(),
+                walls: None,
             },
         })
     }

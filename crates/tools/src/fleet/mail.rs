@@ -60,6 +60,7 @@ impl Fleet {
                 taken_at,
                 data,
                 observations: Vec::new(),
+                walls: None,
             },
         }))
     }

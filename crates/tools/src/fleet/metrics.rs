@@ -369,6 +369,7 @@ fn metrics_done(
         taken_at: newest.unwrap_or(range.from).min(range.to),
         data,
         observations: Vec::new(),
+        walls: None,
     }))
 }
 

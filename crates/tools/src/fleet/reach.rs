@@ -213,6 +213,7 @@ pub(super) fn reading(
         taken_at,
         data,
         observations,
+        walls: None,
     }
 }
 

@@ -159,6 +159,7 @@ impl LocalHost {
             taken_at,
             data,
             observations,
+            walls: None,
         }
     }
 
