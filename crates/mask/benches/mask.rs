@@ -48,6 +48,38 @@ fn mask(criterion: &mut Criterion) {
             bencher.iter(|| masker.mask_text(black_box(text)).len());
         });
     }
+    // A megabyte, as the largest alert has: logs, and what makes the finders work hardest.
+    let megabyte = 1024 * 1024;
+    let logs = text(megabyte);
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(megabyte as u64));
+    group.bench_function("logs_1m", |bencher| {
+        bencher.iter(|| masker.mask_text(black_box(&logs)).len());
+    });
+    for (name, seed) in [
+        ("begin", "-----BEGIN PRIVATE KEY-----"),
+        ("begin_lines", "-----BEGIN PRIVATE KEY-----\nMIIE\n"),
+        ("token", "token:"),
+        ("token_lines", "token: a1\n"),
+        ("password", "password="),
+        ("template", "token=${"),
+        ("quoted", "\\\"token\\\":\\\""),
+        ("json", "{\"data\":{\"a\":\"b\","),
+        ("yaml", "  data:\n  x:\n    data:\n    y: Secret\n"),
+        ("tokens", "sk-ant-a1"),
+        ("programs", "curl sshpass -p x mysql redis-cli -a "),
+        ("address", "://a:b@"),
+        ("syslog", "Nov 15 05:28:26 delly app[12]: token: a1\n"),
+        ("colours", "\u{1b}[1mtoken\u{1b}[0m=a1 "),
+        ("secrets", "secrets:\n  a: b1\n"),
+    ] {
+        let worst = seed.repeat(megabyte / seed.len());
+        group.bench_function(format!("worst_1m/{name}"), |bencher| {
+            bencher.iter(|| masker.mask_text(black_box(&worst)).len());
+        });
+    }
+    group.sample_size(100);
+    group.throughput(Throughput::Bytes(2048));
     let value = serde_json::json!({ "ok": true, "output": plain, "exit_code": 0, "host": "delly" });
     group.bench_function("value_2k", |bencher| {
         bencher.iter_batched(

@@ -5,17 +5,21 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::finder::Finder;
-use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word};
+use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_template};
 use crate::span::Spans;
+use crate::work::looked_at;
 use crate::{Kind, keys, yaml};
 
-/// How far one value is followed. What is longer goes on being masked by the next look.
-const MAX_VALUE: usize = 16 * 1024;
+/// Longer values are secrets whatever they look like: names, paths and expressions are shorter. This bounds what is looked
+/// at again when a value turns out to be none.
+const MAX_EXEMPT: usize = 256;
+/// How far the end of a quoted value is looked for on the lines below its beginning.
+const MAX_LINES: usize = 4 * 1024;
 
 pub(crate) const FINDERS: &[Finder] = &[Finder {
     kind: Kind::Secret,
-    trigger: r"(?i-u)(?:pass[a-z]*|pwd|secret[_a-z-]*|token|[a-z]key|[_-]key|psk|conn(?:ection)?[_-]?str(?:ing)?|key-data)[_a-z0-9-]{0,12}\\*[\x22'`]?[ \t]*[:=]",
-    pattern: r"(?i-u)(?:passw(?:or)?d|passphrase|passcode|passwort|pass|pwd|secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?id)?|token|(?:api|access|priv(?:ate)?|encryption|signing|master|auth|shared|account|pre-?shared|storage|session|service|consumer|client|app)[_-]?key|psk|conn(?:ection)?[_-]?str(?:ing)?)(?:[_-]?(?:hash|b64|base64|value|plain|plaintext|text|raw|data|[0-9]{1,3}))?\\*[\x22'`]?[ \t]*(?::=|=>|==|=|:)[ \t]*",
+    trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes)[_a-z0-9.-]{0,40}(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])",
+    pattern: r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort)?|kennwort|(?:root|bind|admin|user|db)_?pw|pwd|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|auth[_-]?header|r[ow]community|seed|mnemonic|(?:recovery|backup)[_-]?codes)[A-Za-z0-9_.-]{0,40}(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])[ \t]*",
     find,
 }];
 
@@ -40,21 +44,37 @@ struct Assignment<'t> {
 }
 
 fn find(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    // The end of the last value that was masked, and of the last list that was walked: what begins before it is not walked
+    // again.
+    let (mut masked, mut listed) = (0, 0);
     for found in regex.find_iter(text) {
-        if let Some(assignment) = Assignment::read(text, found.start(), found.as_str()) {
-            assignment.mask(text, found.end(), spans);
+        looked_at(found.len());
+        if found.end() < masked {
+            continue;
         }
+        let Some(assignment) = Assignment::read(text, found.start(), found.as_str()) else {
+            continue;
+        };
+        masked = assignment.mask(text, found.end(), &mut listed, spans).max(masked);
     }
 }
 
 impl<'t> Assignment<'t> {
     fn read(text: &'t str, start: usize, found: &'t str) -> Option<Self> {
         let body = found.trim_end_matches([' ', '\t']);
-        let separator = [":=", "=>", "==", "=", ":"]
+        let separator = [":=", "=>", "==", "?=", "+=", "=", ":"]
             .into_iter()
-            .find(|separator| body.ends_with(separator))?;
+            .find(|separator| body.ends_with(separator))
+            .or_else(|| {
+                let last = body.len().checked_sub(3).and_then(|at| body.get(at..))?;
+                last.starts_with('%').then_some(last)
+            })?;
         let left = body[..body.len() - separator.len()].trim_end_matches([' ', '\t']);
-        let word = left.trim_end_matches(['"', '\'', '`', '\\']);
+        let left = left.strip_suffix(']').unwrap_or(left);
+        let word = ["&quot;", "&#34;", "%22"]
+            .into_iter()
+            .find_map(|quote| left.strip_suffix(quote))
+            .unwrap_or_else(|| left.trim_end_matches(['"', '\'', '`', '\\']));
         let head = &text[..start];
         let prefix = head
             .bytes()
@@ -62,10 +82,20 @@ impl<'t> Assignment<'t> {
             .take(64)
             .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte))
             .count();
-        let key_start = start - prefix;
+        looked_at(prefix);
+        // `%22password%22` and `\npassword` begin with what is left of an escape.
+        let escape = match &head.as_bytes()[..start - prefix] {
+            [.., b'%'] if prefix >= 2 => 2,
+            [.., b'\\'] if prefix >= 1 => 1,
+            _ => 0,
+        };
+        let key_start = start - prefix + escape;
         let name = &text[key_start..start + word.len()];
         let kind = keys::kind_of(name)?;
         let before = &text[..key_start];
+        if before.ends_with("[masked:") {
+            return None;
+        }
         // Only so far back that a line of any length costs the same.
         let near = &before[text.ceil_char_boundary(key_start.saturating_sub(256))..];
         let lead = match near.rsplit_once('\n') {
@@ -76,87 +106,204 @@ impl<'t> Assignment<'t> {
         Some(Self {
             name,
             kind,
-            separator,
+            separator: if separator.starts_with('%') {
+                "="
+            } else {
+                separator
+            },
             spaced: body.len() < found.len(),
             quoted: word.len() < left.len(),
             at_line_start: matches!(
                 lead,
-                "" | "- " | "export " | "set " | "\"" | "'" | "+" | "-" | "+ " | "> "
+                "" | "- "
+                    | "export "
+                    | "set "
+                    | "\""
+                    | "'"
+                    | "+"
+                    | "-"
+                    | "+ "
+                    | "> "
+                    | "setx "
+                    | "SET "
+                    | "declare -x "
+                    | "# "
+                    | "#"
+                    | "; "
+                    | "// "
             ),
             in_path: before.ends_with('/'),
             key_start,
         })
     }
 
-    fn mask(&self, text: &str, at: usize, spans: &mut Spans) {
+    /// Masks the value at `at` and says where the last masked part of it ends.
+    fn mask(&self, text: &str, at: usize, listed: &mut usize, spans: &mut Spans) -> usize {
         let rest = &text[at..];
         let first = rest.bytes().next().unwrap_or(b'\n');
         match first {
             b'"' | b'\'' | b'`' => self.mask_quoted(text, quoted(text, at), spans),
-            b'\\' => {
-                if let Some(range) = escaped(text, at) {
-                    self.mask_quoted(text, range, spans);
-                } else {
-                    self.mask_bare(text, at, spans);
-                }
+            b'\\' => match escaped(text, at) {
+                Some(range) => self.mask_quoted(text, range, spans),
+                None => self.mask_bare(text, at, spans),
+            },
+            b'&' if rest.starts_with("&quot;") || rest.starts_with("&#34;") => {
+                let start = at + if rest.starts_with("&quot;") { 6 } else { 5 };
+                let end = text[start..]
+                    .find([';', '\n'])
+                    .map_or(text.len(), |end| start + end);
+                let inside = text[start..end]
+                    .trim_end_matches("&quot")
+                    .trim_end_matches("&#34")
+                    .len();
+                looked_at(end - start);
+                self.mask_quoted(text, start..start + inside, spans)
             }
-            b'[' if !rest.starts_with("[masked:") => self.mask_list(text, at, spans),
-            b'{' | b'(' | b'\n' | b'\r' => {}
+            b'%' if rest.starts_with("%22") => {
+                let start = at + 3;
+                let length = text[start..]
+                    .bytes()
+                    .take_while(|byte| !byte.is_ascii_whitespace() && *byte != b'%' && *byte != b'&')
+                    .count();
+                looked_at(length);
+                self.mask_quoted(text, start..start + length, spans)
+            }
+            b'[' if !rest.starts_with("[masked:") => {
+                if at < *listed {
+                    return 0;
+                }
+                self.mask_list(text, at, listed, spans)
+            }
+            b'{' | b'(' => 0,
+            b'\n' | b'\r' => self.mask_below(text, at, spans),
             b'|' | b'>' if self.separator == ":" && yaml::is_block_header(rest) => {
+                let mut end = 0;
                 for range in yaml::block_lines(text, self.key_start, at) {
+                    end = range.end;
+                    looked_at(range.len());
                     spans.add(range, self.kind);
                 }
+                end
             }
-            b'b' | b'u' | b'r' | b'f' if matches!(rest.as_bytes().get(1), Some(b'"' | b'\'')) => {
-                self.mask_quoted(text, quoted(text, at + 1), spans);
+            b'b' | b'u' | b'r' | b'f' | b'@' | b'$'
+                if matches!(rest.as_bytes().get(1), Some(b'"' | b'\'')) =>
+            {
+                self.mask_quoted(text, quoted(text, at + 1), spans)
             }
             _ => self.mask_bare(text, at, spans),
         }
     }
 
-    fn mask_quoted(&self, text: &str, range: Range<usize>, spans: &mut Spans) {
+    fn mask_quoted(&self, text: &str, range: Range<usize>, spans: &mut Spans) -> usize {
         let value = &text[range.clone()];
-        let about = is_placeholder(value) || (self.is_file_like() && is_path(value));
-        let described = !self.quoted && self.separator == ":" && is_prose_word(value);
-        if !about && !described {
-            spans.add(range, self.kind);
+        // A key of a keyboard, in HTML.
+        if value.len() < 2 && self.name == "accesskey" {
+            return 0;
         }
+        if value.len() <= MAX_EXEMPT {
+            let about = is_placeholder(value) || (self.is_file_like() && is_path(value));
+            let described = !self.quoted && self.separator == ":" && is_prose_word(value);
+            if about || described {
+                return 0;
+            }
+        } else if is_template(value) {
+            return 0;
+        }
+        let end = range.end;
+        spans.add(range, self.kind);
+        end
     }
 
     /// The strings of `["a", "b"]`.
-    fn mask_list(&self, text: &str, at: usize, spans: &mut Spans) {
+    fn mask_list(&self, text: &str, at: usize, listed: &mut usize, spans: &mut Spans) -> usize {
         let mut next = at + 1;
-        let limit = floor(text, at + MAX_VALUE);
-        while next < limit {
+        let mut end = 0;
+        while next < text.len() {
             match text.as_bytes()[next] {
                 b'"' | b'\'' => {
                     let range = quoted(text, next);
                     next = range.end + 1;
-                    self.mask_quoted(text, range, spans);
+                    end = self.mask_quoted(text, range, spans).max(end);
                 }
                 b' ' | b'\t' | b'\n' | b'\r' | b',' => next += 1,
                 _ => break,
             }
         }
+        looked_at(next - at);
+        *listed = next;
+        end
     }
 
-    fn mask_bare(&self, text: &str, at: usize, spans: &mut Spans) {
+    /// A value on the lines below its key: deeper than the key, and no mapping.
+    fn mask_below(&self, text: &str, at: usize, spans: &mut Spans) -> usize {
+        if !matches!(self.separator, ":" | "=") || !(self.at_line_start || self.quoted) {
+            return 0;
+        }
+        let near = text.ceil_char_boundary(self.key_start.saturating_sub(256));
+        let line_start = text[near..self.key_start]
+            .rfind('\n')
+            .map_or(near, |newline| near + newline + 1);
+        let indent = yaml::indent_of(&text[line_start..self.key_start]);
+        let mut end = 0;
+        let mut next = at
+            + text[at..]
+                .find('\n')
+                .map_or(text.len() - at, |newline| newline + 1);
+        for (count, line) in text[next..].split_inclusive('\n').enumerate() {
+            looked_at(line.len());
+            let content = line.trim();
+            let lead = yaml::indent_of(line);
+            let item = content.starts_with("- ");
+            let outside = lead < indent || (lead == indent && !item && !self.quoted);
+            if content.is_empty() || outside || (count > 0 && !item) {
+                break;
+            }
+            let word = content.strip_prefix("- ").unwrap_or(content).trim();
+            let start = next + line.find(word).unwrap_or(lead);
+            if yaml::entry(word).is_some()
+                || word.starts_with(['{', '[', '#', '}', ']', '<', '|'])
+                || word.contains(" = ")
+            {
+                break;
+            }
+            let range = match word.as_bytes().first() {
+                Some(b'"' | b'\'') => quoted(text, start),
+                // Prose below `Password:` is no value.
+                _ if word.contains(' ') || is_prose_word(word) || self.separator == "=" => break,
+                _ => start..start + word.trim_end_matches(',').len(),
+            };
+            end = self.mask_quoted(text, range, spans).max(end);
+            next += line.len();
+        }
+        end
+    }
+
+    fn mask_bare(&self, text: &str, at: usize, spans: &mut Spans) -> usize {
+        // What the first characters tell needs no end.
+        if is_template(&text[at..]) || self.starts_as_no_secret(&text[at..]) {
+            return 0;
+        }
         let end = bare_end(text, at);
         let word = &text[at..end];
-        if word.is_empty() || is_placeholder(word) || is_expression(word) || self.is_no_secret(word) {
-            return;
-        }
         let near = &text[end..floor(text, end + 128)];
         let following = near.split(['\n', '\r']).next().unwrap_or_default().trim_start();
-        if matches!(word, "new" | "await") && following.starts_with(char::is_alphabetic) {
-            return;
+        if word.is_empty() {
+            return 0;
         }
-        if self.separator == ":" && !self.quoted && self.is_prose(word, following) {
-            return;
-        }
-        if self.quoted && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-            spans.add_quoted(at..end, self.kind);
-            return;
+        if word.len() <= MAX_EXEMPT {
+            if is_placeholder(word) || is_expression(word) || self.is_no_secret(word) {
+                return 0;
+            }
+            if matches!(word, "new" | "await") && following.starts_with(char::is_alphabetic) {
+                return 0;
+            }
+            if self.separator == ":" && !self.quoted && self.is_prose(word, following) {
+                return 0;
+            }
+            if self.quoted && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+                spans.add_quoted(at..end, self.kind);
+                return end;
+            }
         }
         // `password = several words` in a file of settings is one value to the end of the line.
         let to_line_end =
@@ -166,25 +313,36 @@ impl<'t> Assignment<'t> {
         } else {
             end
         };
+        looked_at(end - at);
+        let end = continued(text, end);
         spans.add(at..end, self.kind);
+        end
     }
 
     fn is_file_like(&self) -> bool {
         !matches!(self.kind, Kind::Password | Kind::PasswordHash)
     }
 
-    fn is_no_secret(&self, word: &str) -> bool {
-        let lower = self.name.to_ascii_lowercase();
-        (self.is_file_like() && is_path(word))
-            || (lower.ends_with("pwd") && word.starts_with('/'))
-            || (lower == "pass" && !self.quoted && (self.separator != "=" || word.bytes().all(|byte| byte.is_ascii_digit())))
-            || word.starts_with(['(', '{'])
+    fn starts_as_no_secret(&self, rest: &str) -> bool {
+        rest.starts_with(['(', '{'])
             // `Token::new` is a path of a program.
-            || (self.separator == ":" && word.starts_with(':'))
+            || (self.separator == ":" && rest.starts_with(':'))
             // `--password= --json` lists flags.
-            || (self.name.starts_with('-') && word.starts_with("--"))
+            || (self.name.starts_with('-') && rest.starts_with("--"))
+    }
+
+    fn is_no_secret(&self, word: &str) -> bool {
+        let ends = |end: &str| {
+            let name = self.name.as_bytes();
+            name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+        };
+        (self.is_file_like() && is_path(word))
+            || (ends("pwd") && word.starts_with('/'))
+            || (self.name.eq_ignore_ascii_case("pass")
+                && !self.quoted
+                && (self.separator != "=" || word.bytes().all(|byte| byte.is_ascii_digit())))
             // `PVEAPIToken=user@realm!id=…` keeps its user: a finder of its own masks what is behind it.
-            || (lower.ends_with("apitoken") && word.contains('!'))
+            || (ends("apitoken") && word.contains('!'))
     }
 
     /// Whether `token: word and more` speaks about a token.
@@ -218,20 +376,72 @@ impl<'t> Assignment<'t> {
     }
 }
 
-/// The inside of the quotes that open at `at`, to the closing one or the end of the line.
+/// A value that goes on on the next line, because its own ends with a backslash.
+fn continued(text: &str, end: usize) -> usize {
+    let mut end = end;
+    while text[..end].ends_with('\\') && text[end..].starts_with('\n') {
+        let start = end + 1;
+        let length = text[start..]
+            .bytes()
+            .take_while(|byte| !byte.is_ascii_whitespace())
+            .count();
+        looked_at(length);
+        if length == 0 {
+            break;
+        }
+        end = start + length;
+    }
+    end
+}
+
+/// The inside of the quotes that open at `at`, to the closing one. Without one on its line it goes on below if it is
+/// closed there soon, and else ends with its line.
 fn quoted(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let quote = bytes[at];
+    // Three quotes in a row open a text of several lines.
+    if bytes[at..].starts_with(&[quote, quote, quote]) {
+        let start = at + 3;
+        let limit = floor(text, start + MAX_LINES);
+        if let Some(end) = text[start..limit].find(&text[at..start]) {
+            looked_at(end);
+            return start..start + end;
+        }
+    }
     let mut next = at + 1;
-    while next < bytes.len() {
+    let mut line_end = None;
+    let mut limit = bytes.len();
+    while next < limit {
         match bytes[next] {
             b'\\' if quote == b'"' && next + 1 < bytes.len() && bytes[next + 1] != b'\n' => next += 2,
-            b'\n' => break,
-            byte if byte == quote => break,
+            b'\n' => {
+                if line_end.is_none() {
+                    line_end = Some(next);
+                    limit = floor(text, next + MAX_LINES);
+                }
+                // An empty line is not part of a value.
+                if matches!(bytes.get(next + 1), None | Some(b'\n' | b'\r')) {
+                    break;
+                }
+                next += 1;
+            }
+            byte if byte == quote => {
+                looked_at(next - at);
+                let end = line_end.filter(|_| !closes_value(bytes, next)).unwrap_or(next);
+                return at + 1..end;
+            }
             _ => next += 1,
         }
     }
-    at + 1..floor(text, next)
+    looked_at(next - at);
+    at + 1..floor(text, line_end.unwrap_or(next.min(bytes.len()))).max(at + 1)
+}
+
+/// Whether the quote here ends a value that began on another line: nothing but an end follows.
+fn closes_value(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[..at].last().copied().unwrap_or_default();
+    let after = bytes.get(at + 1).copied().unwrap_or(b'\n');
+    !b"=:[{(, ".contains(&before) && matches!(after, b'\n' | b'\r' | b',' | b'}' | b';' | b')' | b']')
 }
 
 /// The inside of quotes that are themselves escaped, as in JSON inside a string of JSON.
@@ -268,12 +478,12 @@ fn escaped(text: &str, at: usize) -> Option<Range<usize>> {
 /// Where a value without quotes ends: at a blank, or where another part of the text plainly begins.
 pub(crate) fn bare_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
-    let limit = floor(text, at + MAX_VALUE);
+    let limit = bytes.len();
     let ends = |index: usize| index >= bytes.len() || bytes[index].is_ascii_whitespace();
     let mut opened = 0_usize;
     let mut next = at;
     if text[at..].starts_with("[masked:") {
-        next += text[at..].find(']').map_or(0, |end| end + 1);
+        next += text[at..floor(text, at + 64)].find(']').map_or(0, |end| end + 1);
     }
     while next < limit {
         let after = next + 1;
@@ -290,7 +500,8 @@ pub(crate) fn bare_end(text: &str, at: usize) -> usize {
                 }
                 _ => {}
             },
-            b'&' if assigns(bytes, after) => break,
+            b'&' if assigns(bytes, after) || bytes[after..].starts_with(b"quot;") => break,
+            b'%' if bytes[after..].starts_with(b"26") || bytes[after..].starts_with(b"22") => break,
             b';' if ends(after) || assigns(bytes, after) => break,
             b',' if ends(after)
                 || assigns(bytes, after)
@@ -305,6 +516,7 @@ pub(crate) fn bare_end(text: &str, at: usize) -> usize {
         }
         next = after;
     }
+    looked_at(next - at);
     floor(text, next)
 }
 
@@ -320,8 +532,7 @@ fn assigns(bytes: &[u8], at: usize) -> bool {
 }
 
 fn line_end(text: &str, at: usize) -> usize {
-    let limit = floor(text, at + MAX_VALUE);
-    text[at..limit].find(['\n', '\r']).map_or(limit, |end| at + end)
+    text[at..].find(['\n', '\r']).map_or(text.len(), |end| at + end)
 }
 
 /// The end of a setting's value on its line, without a comment; never past a quote.

@@ -3,8 +3,9 @@
 use regex::Regex;
 
 use crate::finder::{Finder, first_group};
-use crate::placeholder::is_placeholder;
+use crate::placeholder::{is_placeholder, is_prose_word};
 use crate::span::Spans;
+use crate::work::looked_at;
 use crate::{Kind, base64, keys};
 
 pub(crate) const FINDERS: &[Finder] = &[
@@ -27,26 +28,95 @@ pub(crate) const FINDERS: &[Finder] = &[
         pattern: r"(?m)^[^:\s]+:([^:\s]{3,}):[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*\r?$",
         find: first_group,
     },
+    // crypt(3) of old, and htpasswd of old: a name, thirteen characters, and nothing else.
+    Finder {
+        kind: Kind::PasswordHash,
+        trigger: r"(?m)^[A-Za-z0-9._-]{1,32}:[./A-Za-z0-9]{13}\r?$",
+        pattern: r"(?m)^[A-Za-z0-9._-]{1,32}:([./A-Za-z0-9]{13})\r?$",
+        find: old_hash,
+    },
+    // Hashes of passwords of databases and Windows.
+    Finder {
+        kind: Kind::PasswordHash,
+        trigger: r"md5[0-9a-f]{32}|\*[0-9A-F]{40}|:[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:|pbkdf2_sha|\$(?:P|H|S)\$",
+        pattern: r#"(?-u:\b)(md5[0-9a-f]{32})(?-u:\b)|(?:^|[\s'"])(\*[0-9A-F]{40})(?-u:\b)|:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):|(pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9+/=$]{16,})|(\$[PHS]\$[./A-Za-z0-9]{20,})"#,
+        find: first_group,
+    },
+    // Tokens of Proxmox, as a header, a ticket and a file (`token.cfg`, `token.shadow`).
+    Finder {
+        kind: Kind::ProxmoxToken,
+        trigger: r"APIToken|PVE:|PMG:|PBS:|PVEAuthCookie|PMGAuthCookie|PBSAuthCookie|@p[avb][mes][!a-z]*![A-Za-z0-9_.-]+[ :=]",
+        pattern: r"(?:P[VB][EMS]|PMG)APIToken[ =]+[^\s=:!]+![^\s=:]+[=:]([^\s\x22',;]+)|(?-u:\b)(?:PVE|PMG|PBS):[^\s:]+:[0-9A-Fa-f]{8}::([A-Za-z0-9+/=%]{16,})|[A-Za-z0-9_.-]{1,64}@(?:pam|pve|pbs)![A-Za-z0-9_.-]{1,64}[ :=]+\x22?([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})",
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::Jwt,
+        trigger: "eyJ",
+        pattern: r"(?-u:\b)(?:eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki)[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*)",
+        find: crate::finder::whole,
+    },
+    // Settings whose value stands behind a blank: redis, LDAP, keepalived, SNMP, HAProxy, network devices, `.netrc` by lines.
+    Finder {
+        kind: Kind::Password,
+        trigger: r"(?i-u)(?:requirepass|masterauth|rootpw|bindpw|auth_pass|r[ow]community|community|wpa-psk|wpa-passphrase|insecure-password|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|sasl_passwd|smtp_pass)[ \t]+[!-~]",
+        pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:(requirepass|masterauth|rootpw|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server[ \t]+key(?:[ \t]+[0-9])?|stats[ \t]+auth[ \t]+[^\s:]+:|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]*|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
+        find: directive,
+    },
+    // ACLs of redis.
+    Finder {
+        kind: Kind::Password,
+        trigger: r"(?:user|USER|setuser|SETUSER)[ \t]+[^ \t]+[ \t]+",
+        pattern: r"(?i-u:\b(?:user|setuser))[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)(?:[ \t]+[^\s>#]+)*?[ \t]+[>#<!]([^\s]{3,})",
+        find: first_group,
+    },
+    // A command of redis, and what its `MONITOR` shows.
+    Finder {
+        kind: Kind::Password,
+        trigger: r"(?i-u)auth\x22?[ \t]",
+        pattern: r"(?m)^(?:[^\s>]*>[ \t]*|[0-9.]+ \[[^\]\n]*\][ \t]*)?\x22?(?:AUTH|auth)\x22?[ \t]+(?:\x22[^\x22\n]+\x22[ \t]+)?\x22?([^\s\x22]{4,})\x22?[ \t]*\r?$",
+        find: first_group,
+    },
     // .pgpass
     Finder {
         kind: Kind::Password,
         trigger: r":(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^\s:]+:[^\s:]+:",
-        pattern: r"(?m)^[A-Za-z0-9._*-]+:(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^:\s]+:[^:\s]*[A-Za-z*_][^:\s]*:([^\n\r]+?)\r?$",
+        pattern: r"(?m)(?:^|[\s:\x22'])(?:[A-Za-z0-9._*-]+|\[[0-9a-fA-F:]+\]):(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^:\s\[]+:[^:\s\[]*[A-Za-z*_][^:\s\[]*:((?:\\:|[^:\n\r\x22'])+?)[\x22']?\r?$",
         find: first_group,
     },
     // .netrc
     Finder {
         kind: Kind::Password,
-        trigger: "(?:machine|default)[ \t\n]+(?:login[ \t\n]+)?[^ \t\n]+",
-        pattern: r"(?-u:\b)(?:machine\s+\S+|default)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(\S+)",
+        trigger: "(?:machine|default|login)[ \t\r\n]+[^ \t\n]+",
+        pattern: r"(?-u:\b)(?:machine\s+\S+|default\s+login\s+\S+|login\s+\S+)(?:\s+(?:login|account)\s+\S+){0,3}\s+password\s+(\S+)",
         find: first_group,
     },
     // Docker's config.json
     Finder {
         kind: Kind::DockerAuth,
-        trigger: r#"auth(?:\\*"|[ \t]*=)"#,
-        pattern: r#"(?:\\*"auth\\*"\s*:\s*\\*"|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
+        trigger: r#"auth(?:\\*["']|[ \t]*[=:])|identitytoken|registrytoken"#,
+        pattern: r#"(?:\\*["']?(?-u:\b)auth\\*["']?\s*:\s*\\*["']?|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
         find: docker,
+    },
+    // XML with the name and the value as attributes.
+    Finder {
+        kind: Kind::Password,
+        trigger: r#"(?i-u)(?:value|password|secret|token|key|pwd)[ \t]*=[ \t]*["']"#,
+        pattern: r#"(?i-u:\b(?:name|key))[ \t]*=[ \t]*["']([A-Za-z0-9_.:-]+)["'][ \t]+(?i-u:value)[ \t]*=[ \t]*["']([^"'\n]+)["']"#,
+        find: variable,
+    },
+    // An entry of a state of Terraform: the type or the name says what the value is.
+    Finder {
+        kind: Kind::Secret,
+        trigger: r#""sensitive(?:_values|_attributes)?""#,
+        pattern: r#""value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true"#,
+        find: first_group,
+    },
+    // Objects whose name says that everything in them is a secret.
+    Finder {
+        kind: Kind::Secret,
+        trigger: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*:"#,
+        pattern: r#"(?i-u)([A-Za-z0-9_.-]{0,40}(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds))\\*["']?[ \t]*:[ \t]*(\{|\r?\n)"#,
+        find: container,
     },
     // A list of variables: `- name: DB_PASSWORD` / `value: …`
     Finder {
@@ -70,17 +140,159 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
     Finder {
         kind: Kind::WireguardKey,
-        trigger: "(?i-u)(?:private|preshared)_?key",
-        pattern: r"(?i-u:(?:private|preshared)_?key)\\*[\x22']?[ \t]*[=:][ \t]*\\*[\x22']?([A-Za-z0-9+/]{42,43}=)",
+        trigger: "(?i-u)(?:private|preshared)[_ -]?key",
+        pattern: r"(?i-u:(?:private|preshared)[_ -]?key)\\*[\x22']?[ \t]*[=: ][ \t]*\\*[\x22']?([A-Za-z0-9+/]{42,43}=)",
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
-        trigger: "(?i-u)<[a-z0-9_.:-]*(?:pass|secret|token|key|pwd)",
-        pattern: r"<([A-Za-z0-9_.:-]+)[^<>\n]*>([^<>\n]+)</([A-Za-z0-9_.:-]+)>",
+        trigger: "(?i-u)<[a-z0-9_.:-]*(?:pass|secret|token|key|pwd|cred)",
+        pattern: r"<([A-Za-z0-9_.:-]{1,80})(?:[ \t][^<>\n]{0,200})?>\s*(?:<!\[CDATA\[)?([^<>]{1,4096}?)(?:\]\]>)?\s*</([A-Za-z0-9_.:-]{1,80})>",
         find: element,
     },
 ];
+
+fn old_hash(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        let Some(hash) = captures.get(1) else { continue };
+        let bytes = hash.as_str().as_bytes();
+        let mixed = bytes.iter().any(u8::is_ascii_uppercase)
+            && bytes.iter().any(u8::is_ascii_lowercase)
+            && bytes
+                .iter()
+                .any(|byte| byte.is_ascii_digit() || b"./".contains(byte));
+        if mixed {
+            spans.add(hash.range(), kind);
+        }
+    }
+}
+
+/// `requirepass X`. Behind a common word the value must stand alone and look like no word of prose.
+fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        let Some(value) = captures.iter().skip(3).take(3).flatten().next() else {
+            continue;
+        };
+        let rest = captures.get(6).map_or("", |rest| rest.as_str().trim());
+        let word = value.as_str();
+        if is_placeholder(word) || word.starts_with(['=', ':']) {
+            continue;
+        }
+        if captures.get(2).is_some() {
+            let quoted = captures.get(3).or(captures.get(4)).is_some();
+            let alone = rest.is_empty() || rest.starts_with(['#', ';']);
+            let plain = word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || b".,:;()".contains(&byte));
+            let sign = word.starts_with(['=', ':', '-', '<', '[', '(', '{', '|', '/']);
+            if !alone || (!quoted && plain) || sign || is_prose_word(word) || keys::kind_of(word).is_some() {
+                continue;
+            }
+        } else if is_prose_word(word) && !rest.is_empty() {
+            continue;
+        }
+        spans.add(value.range(), kind);
+    }
+}
+
+/// What stands in `secrets: { … }`, on one line or as lines that are deeper than the name: strings, and no references.
+fn container(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    let mut covered = 0;
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        let (Some(name), Some(opening)) = (captures.get(1), captures.get(2)) else {
+            continue;
+        };
+        if keys::holds_secrets(name.as_str()).is_none() || name.start() < covered {
+            continue;
+        }
+        covered = if opening.as_str() == "{" {
+            container_json(text, opening.end(), kind, spans)
+        } else {
+            container_yaml(text, name.start(), opening.end(), kind, spans)
+        };
+    }
+}
+
+fn container_json(text: &str, at: usize, kind: Kind, spans: &mut Spans) -> usize {
+    let bytes = text.as_bytes();
+    let mut depth = 1_usize;
+    let mut next = at;
+    let mut key: Option<&str> = None;
+    let mut expects_value = false;
+    while next < bytes.len() && depth > 0 {
+        match bytes[next] {
+            b'{' | b'[' => {
+                depth += 1;
+                expects_value = bytes[next] == b'[';
+            }
+            b'}' | b']' => depth -= 1,
+            b':' => expects_value = true,
+            b',' => expects_value = false,
+            b'"' => {
+                let start = next + 1;
+                let mut end = start;
+                while end < bytes.len() && bytes[end] != b'"' && bytes[end] != b'\n' {
+                    end += if bytes[end] == b'\\' { 2 } else { 1 };
+                }
+                let end = text.floor_char_boundary(end.min(bytes.len()));
+                let inside = text[start..end].trim_end_matches('\\');
+                if expects_value {
+                    let described = key.is_some_and(keys::is_reference);
+                    if !described && !is_placeholder(inside) && !is_prose_word(inside) {
+                        spans.add(start..start + inside.len(), kind);
+                    }
+                } else {
+                    key = Some(inside);
+                }
+                next = end;
+            }
+            _ => {}
+        }
+        next += 1;
+    }
+    looked_at(next - at);
+    next
+}
+
+fn container_yaml(text: &str, name: usize, at: usize, kind: Kind, spans: &mut Spans) -> usize {
+    let near = text.ceil_char_boundary(name.saturating_sub(256));
+    let line_start = text[near..name]
+        .rfind('\n')
+        .map_or(near, |newline| near + newline + 1);
+    if !text[line_start..name]
+        .trim_matches([' ', '\t', '"', '\'', '-'])
+        .is_empty()
+    {
+        return 0;
+    }
+    let column = crate::yaml::indent_of(&text[line_start..name]);
+    let mut next = at;
+    for line in text[at..].split_inclusive('\n') {
+        looked_at(line.len());
+        let content = line.trim();
+        if !content.is_empty() {
+            if crate::yaml::indent_of(line) <= column {
+                break;
+            }
+            // A name with a value; a bare item of a list is the name of a secret.
+            if let Some(entry) = crate::yaml::entry(line.trim_end_matches(['\n', '\r'])) {
+                let raw = &line[entry.value.clone()];
+                let value = raw.trim_end_matches(',').trim_matches(['"', '\'']);
+                let from = entry.value.start + raw.find(value).unwrap_or(0);
+                let opens = value.starts_with(['{', '[', '&', '*', '!', '|', '>']);
+                let number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                let described = keys::is_reference(entry.key) || opens || number || is_prose_word(value);
+                if !value.is_empty() && !described && !is_placeholder(value) {
+                    spans.add(next + from..next + from + value.len(), kind);
+                }
+            }
+        }
+        next += line.len();
+    }
+    next
+}
 
 fn docker(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
@@ -121,6 +333,7 @@ fn element(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         else {
             continue;
         };
+        looked_at(captures.get_match().len());
         if open.as_str() != close.as_str() || is_placeholder(value.as_str()) {
             continue;
         }

@@ -2,6 +2,9 @@
 
 use crate::Kind;
 
+/// Longer names are none.
+const MAX_NAME: usize = 128;
+
 /// The ends of names, without separators and in small letters, and what they hold. The first that fits decides.
 const ENDINGS: &[(&str, Kind)] = &[
     ("secretaccesskey", Kind::AwsSecretKey),
@@ -15,9 +18,22 @@ const ENDINGS: &[(&str, Kind)] = &[
     ("passphrase", Kind::Password),
     ("passcode", Kind::Password),
     ("passwort", Kind::Password),
+    ("kennwort", Kind::Password),
+    ("contraseña", Kind::Password),
+    ("motdepasse", Kind::Password),
+    ("requirepass", Kind::Password),
+    ("masterauth", Kind::Password),
+    ("userpass", Kind::Password),
+    ("authpass", Kind::Password),
+    ("rootpw", Kind::Password),
+    ("bindpw", Kind::Password),
+    ("adminpw", Kind::Password),
+    ("userpw", Kind::Password),
+    ("dbpw", Kind::Password),
     ("pwd", Kind::Password),
     ("passwordhash", Kind::PasswordHash),
     ("apikey", Kind::ApiKey),
+    ("apisecret", Kind::ApiKey),
     ("accesskey", Kind::ApiKey),
     ("secretkey", Kind::Secret),
     ("secretkeybase", Kind::Secret),
@@ -27,22 +43,50 @@ const ENDINGS: &[(&str, Kind)] = &[
     ("masterkey", Kind::Secret),
     ("signingkey", Kind::Secret),
     ("encryptionkey", Kind::Secret),
+    ("decryptionkey", Kind::Secret),
     ("sessionkey", Kind::Secret),
     ("storagekey", Kind::Secret),
     ("servicekey", Kind::ApiKey),
+    ("serverkey", Kind::ApiKey),
     ("consumerkey", Kind::ApiKey),
     ("appkey", Kind::ApiKey),
+    ("applicationkey", Kind::ApiKey),
+    ("licensekey", Kind::ApiKey),
+    ("licencekey", Kind::ApiKey),
+    ("deploykey", Kind::ApiKey),
+    ("subscriptionkey", Kind::ApiKey),
+    ("functionkey", Kind::ApiKey),
+    ("hmackey", Kind::Secret),
+    ("jwtkey", Kind::Secret),
+    ("cookiekey", Kind::Secret),
+    ("unsealkey", Kind::Secret),
+    ("recoverykey", Kind::Secret),
+    ("webhookurl", Kind::Secret),
     ("secretid", Kind::Secret),
     ("secret", Kind::Secret),
     ("token", Kind::Token),
     ("bearer", Kind::Token),
     ("authorization", Kind::Authorization),
+    ("authheader", Kind::Authorization),
     ("connectionstring", Kind::Secret),
+    ("connectionuri", Kind::Secret),
     ("connstr", Kind::Secret),
     ("credential", Kind::Secret),
     ("credentials", Kind::Secret),
+    ("creds", Kind::Secret),
     ("cookie", Kind::Cookie),
+    ("phpsessid", Kind::Cookie),
+    ("jsessionid", Kind::Cookie),
     ("psk", Kind::Secret),
+    ("wpapassphrase", Kind::Password),
+    ("rocommunity", Kind::Secret),
+    ("rwcommunity", Kind::Secret),
+    ("otpseed", Kind::Secret),
+    ("totpseed", Kind::Secret),
+    ("recoverycodes", Kind::Secret),
+    ("backupcodes", Kind::Secret),
+    ("mnemonic", Kind::Secret),
+    ("seedphrase", Kind::Secret),
 ];
 
 /// Endings that only say how the secret before them is written.
@@ -53,34 +97,427 @@ const FORMS: &[&str] = &[
     "value",
     "plain",
     "plaintext",
+    "cleartext",
     "text",
     "raw",
+    "string",
+    "str",
+    "encoded",
+    "encrypted",
+    "hex",
+    "enc",
+];
+
+/// What stands before `pass` in names of passwords that are written together, as `DBPASS`.
+const OWNERS_OF_PASS: &[&str] = &[
+    "admin",
+    "amqp",
+    "api",
+    "app",
+    "auth",
+    "bind",
+    "broker",
+    "cache",
+    "client",
+    "db",
+    "dba",
+    "default",
+    "ftp",
+    "git",
+    "http",
+    "imap",
+    "jdbc",
+    "kafka",
+    "key",
+    "keystore",
+    "ldap",
+    "login",
+    "mail",
+    "mariadb",
+    "mongo",
+    "mqtt",
+    "my",
+    "mysql",
+    "nexus",
+    "old",
+    "ora",
+    "oracle",
+    "pg",
+    "pop3",
+    "postgres",
+    "proxy",
+    "rabbit",
+    "rabbitmq",
+    "redis",
+    "root",
+    "sa",
+    "service",
+    "sftp",
+    "smb",
+    "smtp",
+    "snmp",
+    "sql",
+    "ssh",
+    "su",
+    "sudo",
+    "svc",
+    "system",
+    "truststore",
+    "user",
+    "vnc",
+    "vpn",
+    "web",
+    "wifi",
+    "wlan",
+];
+
+/// Words behind the word for a secret that say whose or which it is: the value is the secret.
+const WHICH: &[&str] = &[
+    "a",
+    "admin",
+    "airtable",
+    "alias",
+    "anthropic",
+    "api",
+    "app",
+    "auth",
+    "aws",
+    "azure",
+    "b",
+    "backend",
+    "backup",
+    "blue",
+    "bot",
+    "bugsnag",
+    "cf",
+    "ci",
+    "client",
+    "cloudflare",
+    "current",
+    "db",
+    "deploy",
+    "dev",
+    "development",
+    "discord",
+    "docker",
+    "dockerhub",
+    "frontend",
+    "gcp",
+    "gh",
+    "github",
+    "gitlab",
+    "global",
+    "google",
+    "grafana",
+    "green",
+    "hetzner",
+    "huggingface",
+    "int",
+    "integration",
+    "internal",
+    "jenkins",
+    "jira",
+    "k8s",
+    "kafka",
+    "ldap",
+    "legacy",
+    "live",
+    "local",
+    "mail",
+    "main",
+    "master",
+    "mongo",
+    "mysql",
+    "new",
+    "npm",
+    "old",
+    "openai",
+    "pg",
+    "postgres",
+    "pre",
+    "preprod",
+    "prev",
+    "previous",
+    "primary",
+    "prod",
+    "production",
+    "proxmox",
+    "pve",
+    "pypi",
+    "qa",
+    "read",
+    "readonly",
+    "redis",
+    "registry",
+    "replica",
+    "replication",
+    "repo",
+    "ro",
+    "root",
+    "rw",
+    "s3",
+    "sandbox",
+    "secondary",
+    "sentry",
+    "server",
+    "slack",
+    "smtp",
+    "ssh",
+    "stage",
+    "staging",
+    "stg",
+    "stripe",
+    "telegram",
+    "test",
+    "testing",
+    "twilio",
+    "uat",
+    "user",
+    "v1",
+    "v2",
+    "vault",
+    "write",
+];
+
+/// Words behind the word for a secret that say something about it: the value is no secret.
+const ABOUT: &[&str] = &[
+    "age",
+    "algorithm",
+    "alg",
+    "algo",
+    "allowed",
+    "arn",
+    "at",
+    "attempts",
+    "audience",
+    "authentication",
+    "bits",
+    "bucket",
+    "budget",
+    "bytes",
+    "cache",
+    "change",
+    "changed",
+    "char",
+    "chars",
+    "check",
+    "class",
+    "command",
+    "cmd",
+    "cost",
+    "count",
+    "counts",
+    "created",
+    "days",
+    "def",
+    "dir",
+    "directory",
+    "disabled",
+    "done",
+    "duration",
+    "enabled",
+    "endpoint",
+    "engine",
+    "error",
+    "errors",
+    "event",
+    "events",
+    "exists",
+    "expire",
+    "expired",
+    "expires",
+    "expiration",
+    "expiry",
+    "field",
+    "file",
+    "files",
+    "filename",
+    "fingerprint",
+    "for",
+    "format",
+    "found",
+    "func",
+    "generation",
+    "generator",
+    "grace",
+    "handler",
+    "header",
+    "help",
+    "hint",
+    "host",
+    "hours",
+    "id",
+    "ids",
+    "index",
+    "info",
+    "input",
+    "interval",
+    "is",
+    "issuer",
+    "iterations",
+    "job",
+    "kind",
+    "label",
+    "last",
+    "len",
+    "length",
+    "level",
+    "lifetime",
+    "limit",
+    "limits",
+    "link",
+    "list",
+    "location",
+    "lock",
+    "manager",
+    "map",
+    "max",
+    "max_age",
+    "maxage",
+    "metadata",
+    "method",
+    "min",
+    "minutes",
+    "mode",
+    "mount",
+    "name",
+    "names",
+    "namespace",
+    "needed",
+    "not",
+    "num",
+    "number",
+    "of",
+    "only",
+    "optional",
+    "output",
+    "page",
+    "param",
+    "path",
+    "per",
+    "period",
+    "policy",
+    "pool",
+    "prefix",
+    "price",
+    "prompt",
+    "protected",
+    "provider",
+    "rate",
+    "reader",
+    "reason",
+    "ref",
+    "reference",
+    "refs",
+    "refresh",
+    "regex",
+    "renewal",
+    "request",
+    "requests",
+    "required",
+    "reset",
+    "resource",
+    "response",
+    "retries",
+    "review",
+    "reviews",
+    "role",
+    "rotation",
+    "rotated",
+    "rounds",
+    "scheme",
+    "scope",
+    "scopes",
+    "seconds",
+    "secs",
+    "service",
+    "set",
+    "size",
+    "sizes",
+    "source",
+    "spec",
+    "start",
+    "state",
+    "status",
+    "stdin",
+    "store",
+    "strategy",
+    "strength",
+    "subject",
+    "suffix",
+    "supported",
+    "template",
+    "time",
+    "timeout",
+    "timestamp",
+    "tool",
+    "total",
+    "ttl",
+    "type",
+    "types",
+    "unit",
+    "update",
+    "updated",
+    "uri",
+    "url",
+    "usage",
+    "use",
+    "used",
+    "uuid",
+    "valid",
+    "validate",
+    "validation",
+    "validator",
+    "var",
+    "variable",
+    "version",
+    "volume",
+    "warning",
+    "window",
+    "year",
+    "years",
 ];
 
 /// What the value of a key of this name is, if the name says that it is a secret.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
-    if name.len() > 128 {
+    if name.len() > MAX_NAME
+        || matches!(
+            name,
+            "PWD" | "OLDPWD" | "oldpwd" | "LoadCredential" | "ImportCredential"
+        )
+    {
         return None;
     }
-    if matches!(name, "PWD" | "OLDPWD") {
-        return None;
+    let mut plain = [0_u8; MAX_NAME];
+    let mut length = 0;
+    for byte in name
+        .bytes()
+        .filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+    {
+        plain[length] = byte.to_ascii_lowercase();
+        length += 1;
     }
-    let plain: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|character| character.to_ascii_lowercase())
-        .collect();
+    let plain = std::str::from_utf8(&plain[..length]).unwrap_or_default();
     let plain = plain.trim_end_matches(|character: char| character.is_ascii_digit());
     ending(plain)
         .or_else(|| FORMS.iter().find_map(|form| ending(plain.strip_suffix(form)?)))
-        .or_else(|| {
-            let separated = name.to_ascii_lowercase();
-            (separated == "pass"
-                || separated.ends_with("_pass")
-                || separated.ends_with("-pass")
-                || name.ends_with("Pass"))
-            .then_some(Kind::Password)
-        })
+        .or_else(|| pass(name, plain))
+        .or_else(|| inside(name))
+}
+
+/// `pass`, `DB_PASS`, `dbPass`, `DBPASS`.
+fn pass(name: &str, plain: &str) -> Option<Kind> {
+    let owner = plain.strip_suffix("pass")?;
+    let parted = {
+        let trimmed = name.trim_end_matches(|character: char| character.is_ascii_digit());
+        let before = trimmed.len().checked_sub(5).map(|at| trimmed.as_bytes()[at]);
+        matches!(before, Some(b'_' | b'-' | b'.')) || trimmed.ends_with("Pass")
+    };
+    let known = OWNERS_OF_PASS.binary_search(&owner).is_ok()
+        || OWNERS_OF_PASS
+            .iter()
+            .any(|known| known.len() > 3 && owner.ends_with(known));
+    (owner.is_empty() || parted || known).then_some(Kind::Password)
 }
 
 fn ending(plain: &str) -> Option<Kind> {
@@ -88,6 +525,102 @@ fn ending(plain: &str) -> Option<Kind> {
         .iter()
         .find(|(end, _)| plain.ends_with(end))
         .map(|(_, kind)| *kind)
+}
+
+/// The words of a name: parted by signs, and where a capital letter follows a small one.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|character: char| !character.is_ascii_alphanumeric())
+        .flat_map(|part| {
+            let mut rest = part;
+            std::iter::from_fn(move || {
+                if rest.is_empty() {
+                    return None;
+                }
+                let bytes = rest.as_bytes();
+                let cut = (1..bytes.len())
+                    .find(|at| bytes[*at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase())
+                    .unwrap_or(bytes.len());
+                let (word, left) = rest.split_at(cut);
+                rest = left;
+                Some(word)
+            })
+        })
+}
+
+/// A name with the word for a secret inside it: `DB_PASSWORD_PROD`, `TOKEN_GITHUB`, `secret_key_v2`.
+fn inside(name: &str) -> Option<Kind> {
+    let words: Vec<&str> = words(name).take(16).collect();
+    let lower = |word: &str| word.to_ascii_lowercase();
+    let shouted = name.bytes().all(|byte| !byte.is_ascii_lowercase());
+    let mut found = None;
+    let mut qualifier = String::new();
+    for (index, word) in words.iter().enumerate() {
+        let word = lower(word);
+        let kind = match word.as_str() {
+            "pass" if index > 0 || shouted => Some(Kind::Password),
+            "key" => ending(&format!("{qualifier}key")),
+            other => ENDINGS
+                .iter()
+                .find(|(end, _)| {
+                    *end == other
+                        || (other.ends_with(end)
+                            && matches!(*end, "password" | "passwd" | "token" | "secret" | "apikey"))
+                })
+                .map(|(_, kind)| *kind),
+        };
+        if kind.is_some() {
+            found = kind.map(|kind| (index, kind));
+        }
+        qualifier = word;
+    }
+    let (index, kind) = found?;
+    let after = &words[index + 1..];
+    if after.is_empty() || after.len() > 3 {
+        return None;
+    }
+    let which = |word: &&str| {
+        let word = lower(word);
+        let number = word.bytes().all(|byte| byte.is_ascii_digit());
+        number || WHICH.binary_search(&word.as_str()).is_ok()
+    };
+    let about = |word: &&str| ABOUT.contains(&lower(word).as_str());
+    // Names of environment variables are whose password it is; other names more often say something about one.
+    let fits = if shouted {
+        !after.iter().any(about)
+    } else {
+        after.iter().all(which)
+    };
+    fits.then_some(kind)
+}
+
+/// Whether an object or list of this name holds secrets: `secrets`, `apiTokens`, `passwords`.
+pub(crate) fn holds_secrets(name: &str) -> Option<Kind> {
+    if name.len() > MAX_NAME {
+        return None;
+    }
+    let last = words(name).last()?.to_ascii_lowercase();
+    match last.as_str() {
+        "secrets" => Some(Kind::Secret),
+        "tokens" => Some(Kind::Token),
+        "passwords" | "passwds" | "passphrases" => Some(Kind::Password),
+        "apikeys" | "credentials" | "creds" => Some(Kind::ApiKey),
+        "keys" => {
+            let plain: String = words(name).map(str::to_ascii_lowercase).collect();
+            matches!(
+                plain.as_str(),
+                "apikeys"
+                    | "accesskeys"
+                    | "secretkeys"
+                    | "privatekeys"
+                    | "authkeys"
+                    | "signingkeys"
+                    | "encryptionkeys"
+                    | "unsealkeys"
+            )
+            .then_some(Kind::ApiKey)
+        }
+        _ => None,
+    }
 }
 
 /// Keys inside an object that is called a secret which only say where the secret is, as in the volumes of a pod.
@@ -112,12 +645,38 @@ pub(crate) fn is_reference(name: &str) -> bool {
             | "description"
             | "created_at"
             | "updated_at"
+            | "file"
+            | "external"
+            | "environment"
+            | "source"
+            | "target"
+            | "uid"
+            | "gid"
+            | "driver"
+            | "labels"
+            | "metadata"
+            | "username"
+            | "user"
+            | "email"
+            | "host"
+            | "url"
+            | "expires_at"
+            | "expires"
+            | "scope"
+            | "scopes"
+            | "status"
+            | "enabled"
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lists_of_words_are_sorted() {
+        assert!(OWNERS_OF_PASS.is_sorted() && WHICH.is_sorted());
+    }
 
     #[test]
     fn names_of_secrets_are_told_from_names_about_secrets() {
@@ -142,6 +701,25 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY",
             "Authorization",
             "Set-Cookie",
+            "DB_PASSWORD_PROD",
+            "TOKEN_GITHUB",
+            "DBPASS",
+            "dbpass",
+            "MYSQLPASS",
+            "requirepass",
+            "PASSWORD_ROOT",
+            "password_prod",
+            "SECRET_KEY_V2",
+            "API_KEY_STRIPE",
+            "POSTGRES_PASSWORD_REPLICA",
+            "smtpPass",
+            "passwordProd",
+            "DB_PASS_OLD",
+            "spring.datasource.password",
+            "GITHUB_TOKEN_2",
+            "PASSWD_ADMIN",
+            "WIFI_PSK",
+            "TOKEN_KAFKA_BROKER",
         ] {
             assert!(kind_of(name).is_some(), "{name}");
         }
@@ -162,6 +740,28 @@ mod tests {
             "secrets",
             "tokens",
             "password_file",
+            "PASSWORD_FILE",
+            "TOKEN_URL",
+            "token_type",
+            "PASS_MAX_DAYS",
+            "PASS_MIN_LEN",
+            "passwordAuthentication",
+            "token_bucket",
+            "password_policy",
+            "TOKEN_TTL_SECONDS",
+            "primary_key",
+            "foreign_key",
+            "keyboard",
+            "monkey",
+            "trespass",
+            "test_pass_rate",
+            "tokenizer",
+            "secretariat",
+            "passenger",
+            "passthrough",
+            "PASSED",
+            "sort_key",
+            "key_name",
         ] {
             assert_eq!(kind_of(name), None, "{name}");
         }

@@ -6,20 +6,27 @@
 //!
 //! This room must never let a known shape of secret through because its surroundings are broken (a truncated PEM block,
 //! half a manifest, JSON inside prose), never skip a pattern that an operator asked for, never mask across the structure
-//! of JSON, and never panic. Time grows with the length of the text. Masking what is masked changes nothing.
+//! of JSON, and never panic. Work grows with the length of the text: nothing reads a part of
+//! it again and again (`growth` tries every rule). Masking what is masked changes nothing.
 //!
 //! Data walks: one set of cheap triggers (`finder`) says which finders are worth asking, most often none; each finder
-//! says which [`span`] of the text is a secret (`prefix` for tokens that show what they are, `assignment` for
-//! `key = value`, `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets); overlapping
-//! spans become one; [`Masker::mask_text`] puts markers in their place and looks again until nothing changes.
+//! says which `span` of the text is a secret (`tokens` for those that show what they are, `assignment` for `key = value`,
+//! `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
+//! of a terminal are removed first (`ansi`), and what tools put in front of lines is looked past (`view`). Overlapping spans
+//! become one; [`Masker::mask_text`] puts markers in their place and looks again until nothing changes.
 //! [`Masker::mask_value`] does the same in JSON, where the name of a key is enough. [`StreamMasker`] takes text in
 //! pieces and holds back what could become a secret.
 
+mod ansi;
 mod assignment;
 mod base64;
+#[cfg(test)]
+mod cases;
 mod command;
 mod files;
 mod finder;
+#[cfg(test)]
+mod growth;
 mod header;
 mod keys;
 mod kind;
@@ -28,14 +35,17 @@ mod masker;
 mod options;
 mod pem;
 mod placeholder;
-mod prefix;
+
 mod span;
 mod stream;
+mod tokens;
 mod url;
 mod value;
+mod view;
+mod work;
 mod yaml;
 
 pub use kind::Kind;
-pub use masker::Masker;
+pub use masker::{Finding, Masker};
 pub use options::{Custom, Error, Options};
 pub use stream::StreamMasker;

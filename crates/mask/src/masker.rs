@@ -30,7 +30,24 @@ struct Inner {
     custom: Vec<CustomFinder>,
 }
 
+/// What was masked, and where.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in its line, from 1.
+    pub column: usize,
+    /// The kind of secret, or the name of a custom pattern.
+    pub kind: String,
+    /// Whose token it is, where its beginning tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// How many characters were masked.
+    pub characters: usize,
+}
+
 struct CustomFinder {
+    name: String,
     regex: Regex,
     replacement: String,
 }
@@ -104,13 +121,47 @@ impl Masker {
         self.mask_counting(text).0
     }
 
+    /// The text with markers in the place of secrets, and what was found where. What only a second look finds, because
+    /// something else was masked first, is masked and not listed.
+    pub fn explain(&self, text: &str) -> (String, Vec<Finding>) {
+        let plain = crate::ansi::strip(text);
+        let mut findings = Vec::new();
+        let (mut line, mut counted) = (1, 0);
+        for span in self.find(&plain) {
+            line += plain[counted..span.start].matches('\n').count();
+            counted = span.start;
+            let line_start = plain[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+            let inside = &plain[span.start..span.end];
+            let (kind, origin) = match span.label {
+                Label::Kind(kind) => (kind.as_str().to_owned(), crate::tokens::origin(inside)),
+                Label::Custom(index) => (
+                    self.inner
+                        .custom
+                        .get(index)
+                        .map_or("custom", |finder| &finder.name)
+                        .to_owned(),
+                    None,
+                ),
+            };
+            findings.push(Finding {
+                line,
+                column: plain[line_start..span.start].chars().count() + 1,
+                kind,
+                origin: origin.map(str::to_owned),
+                characters: inside.chars().count(),
+            });
+        }
+        (self.mask_text(text).into_owned(), findings)
+    }
+
     pub(crate) fn mask_counting<'t>(&self, text: &'t str) -> (Cow<'t, str>, usize) {
-        let spans = self.find(text);
+        let text = crate::ansi::strip(text);
+        let spans = self.find(&text);
         if spans.is_empty() {
-            return (Cow::Borrowed(text), 0);
+            return (text, 0);
         }
         let count = spans.len();
-        let mut masked = self.replace(text, &spans);
+        let mut masked = self.replace(&text, &spans);
         for _ in 1..MAX_PASSES {
             let spans = self.find(&masked);
             if spans.is_empty() {
@@ -208,6 +259,10 @@ impl CustomFinder {
             .replacement
             .clone()
             .unwrap_or_else(|| format!("[masked:{name}]"));
-        Ok(Self { regex, replacement })
+        Ok(Self {
+            name,
+            regex,
+            replacement,
+        })
     }
 }

@@ -5,12 +5,13 @@ use regex::Regex;
 use crate::Kind;
 use crate::finder::Finder;
 use crate::span::Spans;
+use crate::work::looked_at;
 
 pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::PrivateKey,
-        trigger: "-----(?:BEGIN|END)",
-        pattern: r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?",
+        trigger: "----[- ](?:BEGIN|END)",
+        pattern: r"(?:-----|---- )(BEGIN|END) (?:[A-Z0-9]{1,24} ){0,4}?(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|OpenVPN tls-crypt-v2 (?:client|server) key)(?:-----| ----)?",
         find: armour,
     },
     Finder {
@@ -22,23 +23,25 @@ pub(crate) const FINDERS: &[Finder] = &[
 ];
 
 fn armour(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    // Where a BEGIN without its END stands.
+    // Where a BEGIN without its END stands. Nothing is read past the next mark, so that no part is read twice.
     let mut open: Option<(usize, usize)> = None;
     let mut covered = 0;
     for found in regex.find_iter(text) {
-        let begins = found.as_str().starts_with("-----BEGIN");
+        looked_at(found.len());
+        let begins = found.as_str().contains("BEGIN");
         if begins {
             if let Some((start, body)) = open.take() {
-                spans.add(start..body_end(text, body), kind);
+                spans.add(start..body_end(text, body, found.start()), kind);
             }
             open = Some((found.start(), found.end()));
             continue;
         }
         let start = match open.take() {
             // A quote in between is the end of the string that the key was in.
-            Some((start, body)) if text[body..found.start()].contains('"') => {
-                spans.add(start..body_end(text, body), kind);
-                body_start(text, covered, found.start())
+            Some((start, body)) if ends_string(&text[body..found.start()]) => {
+                let end = body_end(text, body, found.start());
+                spans.add(start..end, kind);
+                body_start(text, end.max(covered), found.start())
             }
             Some((start, _)) => start,
             None => body_start(text, covered, found.start()),
@@ -47,18 +50,29 @@ fn armour(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
         covered = found.end();
     }
     if let Some((start, body)) = open {
-        spans.add(start..body_end(text, body), kind);
+        spans.add(start..body_end(text, body, text.len()), kind);
     }
 }
 
+/// Whether a quote in a key ends the string that the key is in. Quotes around each of its lines do not.
+fn ends_string(body: &str) -> bool {
+    looked_at(body.len());
+    body.contains('"')
+        && !body
+            .split('\n')
+            .skip(1)
+            .all(|line| line.trim().is_empty() || is_quoted_body(line))
+}
+
 fn putty(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    for found in regex.find_iter(text) {
-        let end = body_end(text, found.end());
-        let mac = text[end..].trim_start();
-        let mac_at = text.len() - mac.len();
-        let line = mac.find('\n').unwrap_or(mac.len());
+    let mut matches = regex.find_iter(text).peekable();
+    while let Some(found) = matches.next() {
+        let limit = matches.peek().map_or(text.len(), regex::Match::start);
+        let end = body_end(text, found.end(), limit);
+        let mac = text[end..limit].trim_start();
+        let mac_at = limit - mac.len();
         let end = if mac.starts_with("Private-MAC:") {
-            mac_at + line
+            mac_at + mac.find('\n').unwrap_or(mac.len())
         } else {
             end
         };
@@ -67,10 +81,16 @@ fn putty(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 }
 
 /// Where the lines of a key that was cut off end: the last character of the last line that could belong to one.
-fn body_end(text: &str, body: usize) -> usize {
+fn body_end(text: &str, body: usize, limit: usize) -> usize {
     let mut end = body;
     let mut at = body;
-    for line in text[body..].split_inclusive('\n') {
+    for (count, line) in text[body..limit].split_inclusive('\n').enumerate() {
+        looked_at(line.len());
+        if count > 0 && is_quoted_body(line) {
+            end = at + line.trim_end().len();
+            at += line.len();
+            continue;
+        }
         let cut = line.find(['"', '\'']);
         let content = &line[..cut.unwrap_or(line.len())];
         if !is_body(content) {
@@ -84,8 +104,15 @@ fn body_end(text: &str, body: usize) -> usize {
         if !content.trim().is_empty() {
             end = at + content.trim_end().len();
         }
-        if cut.is_some() {
+        if cut.is_some() && count > 0 {
             break;
+        }
+        if cut.is_some() {
+            // `"-----BEGIN …\n" +`: the lines of the key stand in strings of their own.
+            let rest = line[content.len()..].trim();
+            if rest.len() > 4 {
+                break;
+            }
         }
         at += line.len();
     }
@@ -95,7 +122,8 @@ fn body_end(text: &str, body: usize) -> usize {
 /// Where the lines of a key whose beginning was cut off start.
 fn body_start(text: &str, from: usize, end: usize) -> usize {
     let mut start = end;
-    for line in text[from..end].split_inclusive('\n').rev() {
+    for line in text[from.min(end)..end].split_inclusive('\n').rev() {
+        looked_at(line.len());
         let content = line.rfind(['"', '\'']).map_or(line, |quote| &line[quote + 1..]);
         if !is_body(content) {
             break;
@@ -112,7 +140,7 @@ fn body_start(text: &str, from: usize, end: usize) -> usize {
 pub(crate) fn is_body(line: &str) -> bool {
     let line = line.trim();
     line.split("\\n")
-        .map(|part| part.trim_end_matches("\\r").trim())
+        .map(|part| part.trim_end_matches("\\r").trim_end_matches('\\').trim())
         .all(|part| {
             part.bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
@@ -127,6 +155,22 @@ pub(crate) fn is_body(line: &str) -> bool {
                 .iter()
                 .any(|header| part.starts_with(header))
         })
+}
+
+/// A line of base64 in quotes, as in the source of a program or a list.
+fn is_quoted_body(line: &str) -> bool {
+    let inside = line.trim().trim_end_matches([',', '+', '\\', ';', ')', ' ', '.']);
+    let Some(inside) = ['"', '\'', '`']
+        .iter()
+        .find_map(|quote| inside.strip_prefix(*quote)?.strip_suffix(*quote))
+    else {
+        return false;
+    };
+    let inside = inside.trim_end_matches("\\n").trim_end_matches("\\r");
+    inside.len() >= 4
+        && inside
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=-: ".contains(&byte))
 }
 
 fn is_base64_or_blank(character: char) -> bool {

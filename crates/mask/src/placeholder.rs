@@ -16,7 +16,7 @@ pub(crate) fn only_markers(text: &str) -> bool {
 
 /// The length of a marker's name and closing bracket, at the beginning of what follows `[masked:`.
 fn marker_length(inside: &str) -> Option<usize> {
-    let end = inside.find(']')?;
+    let end = inside.bytes().take(41).position(|byte| byte == b']')?;
     let name = inside.get(..end)?;
     (!name.is_empty()
         && name.len() <= 40
@@ -38,11 +38,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     if filler && bytes.iter().all(|byte| *byte == first) {
         return true;
     }
-    if value.starts_with("${")
-        || value.starts_with("$(")
-        || value.starts_with("{{")
-        || value.starts_with("<%")
-    {
+    if is_template(value) {
         return true;
     }
     if let Some(name) = value.strip_prefix('$') {
@@ -77,6 +73,13 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
             | "hidden"
             | "~"
     )
+}
+
+/// Whether a value is filled in elsewhere: `${…}`, `$(…)`, `{{ … }}`, `<% … %>`.
+pub(crate) fn is_template(value: &str) -> bool {
+    ["${", "$(", "{{", "<%"]
+        .iter()
+        .any(|mark| value.starts_with(mark))
 }
 
 fn is_variable(name: &str) -> bool {
@@ -133,6 +136,7 @@ pub(crate) fn is_expression(value: &str) -> bool {
     }
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:".contains(byte);
     let name = value.bytes().take_while(plain).count();
+    crate::work::looked_at(name);
     let after = value.as_bytes().get(name);
     let path = value[..name].contains("::")
         && value[..name]

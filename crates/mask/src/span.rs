@@ -31,6 +31,27 @@ impl Spans {
         self.push(range, Label::Kind(kind), false);
     }
 
+    /// Adds a range unless the one before it covers it.
+    pub(crate) fn add_if_new(&mut self, range: Range<usize>, kind: Kind) {
+        let covered = self.0.last().is_some_and(|last| {
+            last.start <= range.start && range.end <= last.end && last.label <= Label::Kind(kind)
+        });
+        if !covered {
+            self.add(range, kind);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes over what was found in another form of the text.
+    pub(crate) fn extend(&mut self, other: Self, place: impl Fn(Range<usize>) -> Range<usize>) {
+        for span in other.0 {
+            self.push(place(span.start..span.end), span.label, span.quote);
+        }
+    }
+
     pub(crate) fn add_quoted(&mut self, range: Range<usize>, kind: Kind) {
         self.push(range, Label::Kind(kind), true);
     }

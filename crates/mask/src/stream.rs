@@ -1,12 +1,15 @@
 //! Text that arrives in pieces.
 
+use crate::work::looked_at;
 use crate::yaml::{self, entry, indent_of};
-use crate::{Kind, Masker, keys, pem};
+use crate::{Kind, Masker, ansi, keys, pem, view};
 
 /// So much is held back of something that spans lines before it is decided without its end.
 const MAX_HELD: usize = 4 * 1024;
 /// So much of one line is held back in which a secret may still be open.
 const MAX_LINE: usize = 64 * 1024;
+/// How far before new words a line is looked at again.
+const NEAR: usize = 96;
 /// What stays behind when part of a very long line is shown.
 const TAIL: usize = 1024;
 
@@ -26,8 +29,12 @@ pub struct StreamMasker {
     shown: usize,
     line_start: usize,
     region: Option<Region>,
-    /// How much of a long line was there when it was last looked at.
+    /// How much of the line was there when it was last looked at.
     looked: usize,
+    /// How much of it was looked through for the end of a word.
+    walked: usize,
+    /// Whether something on this line could be, or begin, a secret: then it is held back to its end.
+    armed: bool,
 }
 
 /// Something that spans lines.
@@ -59,6 +66,8 @@ impl StreamMasker {
             line_start: 0,
             region: None,
             looked: 0,
+            walked: 0,
+            armed: false,
         }
     }
 
@@ -115,6 +124,7 @@ impl StreamMasker {
 
     /// Whether a complete line continues the open region.
     fn belongs(&mut self, line: &str) -> Belongs {
+        let line = &line[view::prefix(line)..];
         let blank = line.trim().is_empty();
         let indent = indent_of(line);
         match &mut self.region {
@@ -163,15 +173,12 @@ impl StreamMasker {
             }
             return;
         }
-        // A long line is looked at every so often, not at every piece of it.
-        if self.held.len() > MAX_HELD && self.held.len() < self.looked + TAIL {
-            return;
-        }
-        self.looked = self.held.len();
-        let limit = if self.masker.triggered(&self.held) {
-            if self.held.len() <= MAX_HELD {
+        let limit = if self.is_armed() {
+            // A long line is looked at each time it has doubled, not at every piece of it.
+            if self.held.len() <= MAX_HELD || self.held.len() < self.looked * 2 {
                 return;
             }
+            self.looked = self.held.len();
             if self.held.len() > MAX_LINE {
                 self.flush(out);
                 self.region = Some(Region::SwallowLine);
@@ -182,18 +189,59 @@ impl StreamMasker {
                 None => return,
             }
         } else {
-            self.held.rfind([' ', '\t']).map_or(0, |blank| blank + 1)
+            self.looked
         };
         if limit > self.shown {
-            let masked = self.masker.mask_text(&self.held[self.shown..limit]);
-            out.push_str(&masked);
+            if self.armed {
+                out.push_str(&self.masker.mask_text(&self.held[self.shown..limit]));
+            } else {
+                out.push_str(&self.held[self.shown..limit]);
+            }
             self.shown = limit;
         }
         if self.held.len() > MAX_HELD && self.shown > 0 {
             self.held.drain(..self.shown);
+            self.walked = self.walked.saturating_sub(self.shown);
+            self.looked = self.looked.saturating_sub(self.shown);
             self.shown = 0;
-            self.looked = 0;
+            if self.armed {
+                self.looked = self.held.len().max(MAX_HELD / 2);
+            }
         }
+    }
+
+    /// Whether something in the words that are complete could be, or begin, a secret. Only what came since the last look is
+    /// looked at, with the words before it.
+    fn is_armed(&mut self) -> bool {
+        if self.armed {
+            return true;
+        }
+        // Only what came since the last look can hold the blank that ends a word.
+        let walked = std::mem::replace(&mut self.walked, self.held.len());
+        looked_at(self.held.len() - walked);
+        let Some(blank) = self.held[walked..].rfind([' ', '\t']) else {
+            // A word of this length is none.
+            self.armed = self.held.len() > self.looked + MAX_HELD;
+            if self.armed {
+                self.looked = MAX_HELD / 2;
+            }
+            return self.armed;
+        };
+        let limit = walked + blank + 1;
+        let near = self.held.floor_char_boundary(self.looked.saturating_sub(NEAR));
+        let from = self.held[..near].rfind([' ', '\t']).map_or(0, |blank| blank + 1);
+        looked_at(limit - from);
+        let words = &self.held[from..limit];
+        // Words that are far apart are not seen together.
+        self.armed = self.masker.triggered(words)
+            || words.contains("                ")
+            || words.contains(['\u{1b}', '\u{9b}', '\u{9d}']);
+        if self.armed {
+            self.looked = MAX_HELD / 2;
+        } else {
+            self.looked = limit;
+        }
+        self.armed
     }
 
     /// A place in a long line before which nothing can be part of a secret that goes on.
@@ -277,6 +325,8 @@ impl StreamMasker {
         let shown = std::mem::take(&mut self.shown);
         self.line_start = 0;
         self.looked = 0;
+        self.walked = 0;
+        self.armed = false;
         match &self.region {
             Some(Region::Swallow(_)) => {}
             Some(Region::SwallowLine) => {
@@ -317,6 +367,8 @@ impl From<bool> for Belongs {
 
 /// What a complete line begins that goes on in the next.
 fn opens(line: &str) -> Option<Region> {
+    let line = ansi::strip(line);
+    let line = &line[view::prefix(&line)..];
     if let Some(begin) = line.rfind("-----BEGIN")
         && line[begin..].contains("PRIVATE KEY")
         && !line[begin..].contains("-----END")

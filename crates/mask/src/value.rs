@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::keys::{is_reference, kind_of};
-use crate::placeholder::only_markers;
+use crate::keys::{holds_secrets, is_reference, kind_of};
+use crate::placeholder::{is_placeholder, is_prose_word, only_markers};
 use crate::{Kind, Masker};
 
 impl Masker {
@@ -29,13 +29,24 @@ impl Masker {
     }
 
     fn mask_object(&self, object: &mut Map<String, Value>) -> usize {
-        let is_secret = object.get("kind").and_then(Value::as_str) == Some("Secret")
-            && !self.is_off(Kind::KubernetesSecret);
+        let says = object.get("kind").and_then(Value::as_str);
+        let masks = !self.is_off(Kind::KubernetesSecret);
+        let is_secret = says == Some("Secret") && masks;
+        let is_list = says == Some("SecretList") && masks;
+        let sensitive = object.get("sensitive").and_then(Value::as_bool) == Some(true);
         let pair = pair_kind(object).filter(|kind| !self.is_off(*kind));
         let mut count = 0;
         for (key, value) in object.iter_mut() {
             count += if is_secret && matches!(key.as_str(), "data" | "stringData") {
                 self.cover(value, Kind::KubernetesSecret, false)
+            } else if is_list && key == "items" {
+                self.mask_items(value)
+            } else if sensitive && key == "value" && !self.is_off(Kind::Secret) {
+                self.cover(value, Kind::Secret, false)
+            } else if let Some(kind) = holds_secrets(key).filter(|kind| {
+                !self.is_off(*kind) && (value.is_object() || value.is_array()) && !is_schema(value)
+            }) {
+                self.cover_strings(value, kind, value.is_object())
             } else if let Some(kind) = pair.filter(|_| matches!(key.as_str(), "value" | "Value")) {
                 self.cover(value, kind, false)
             } else {
@@ -50,17 +61,63 @@ impl Masker {
 
     /// A value whose key says that it is a secret.
     fn mask_named(&self, value: &mut Value, kind: Kind) -> usize {
-        // A schema describes a password and holds none.
-        let describes = value.get("type").and_then(Value::as_str).is_some_and(|word| {
-            matches!(
-                word,
-                "string" | "number" | "integer" | "object" | "array" | "boolean" | "null"
-            )
-        });
-        if describes {
+        if is_schema(value) {
             self.mask_value(value)
         } else {
             self.cover(value, kind, true)
+        }
+    }
+
+    /// The items of a list of Secrets, which do not say what they are.
+    fn mask_items(&self, value: &mut Value) -> usize {
+        let Value::Array(items) = value else {
+            return self.mask_value(value);
+        };
+        let mut count = 0;
+        for item in items {
+            if let Value::Object(object) = item {
+                for key in ["data", "stringData"] {
+                    if let Some(data) = object.get_mut(key) {
+                        count += self.cover(data, Kind::KubernetesSecret, false);
+                    }
+                }
+            }
+            count += self.mask_value(item);
+        }
+        count
+    }
+
+    /// Masks the strings in what is called `secrets` and the like. Numbers count things; an item of a list is a name unless
+    /// it looks random.
+    fn cover_strings(&self, value: &mut Value, kind: Kind, named: bool) -> usize {
+        match value {
+            Value::String(text) => {
+                let random = text.len() >= 8
+                    && text.bytes().any(|byte| byte.is_ascii_digit())
+                    && text.bytes().any(|byte| byte.is_ascii_alphabetic());
+                if is_placeholder(text) || is_prose_word(text) || !(named || random) {
+                    return self.mask_value(value);
+                }
+                kind.marker().clone_into(text);
+                1
+            }
+            Value::Array(items) => items
+                .iter_mut()
+                .map(|item| self.cover_strings(item, kind, item.is_object()))
+                .sum(),
+            // A document of its own says itself what is a secret in it.
+            Value::Object(object) if object.contains_key("kind") => self.mask_object(object),
+            Value::Object(object) => {
+                let cover = |(key, value): (&String, &mut Value)| {
+                    if is_reference(key) {
+                        self.mask_value(value)
+                    } else {
+                        self.cover_strings(value, kind, true)
+                    }
+                };
+                object.iter_mut().map(cover).sum::<usize>() + self.mask_keys(object)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
 
@@ -96,7 +153,7 @@ impl Masker {
 
     /// A name can be a secret too, as in a map of tokens.
     fn mask_keys(&self, object: &mut Map<String, Value>) -> usize {
-        let masked: Vec<(String, String)> = object
+        let masked: std::collections::HashMap<String, String> = object
             .keys()
             .filter_map(|key| match self.mask_text(key) {
                 Cow::Borrowed(_) => None,
@@ -106,23 +163,31 @@ impl Masker {
         if masked.is_empty() {
             return 0;
         }
-        // Built anew, so that the order of keys stays.
+        // Rebuilt, so that the order of keys stays.
+        let mut taken = std::collections::HashMap::new();
         for (key, value) in std::mem::take(object) {
-            let new = masked
-                .iter()
-                .find(|(old, _)| *old == key)
-                .map(|(_, new)| new.clone());
-            let base = new.unwrap_or(key);
+            let base = masked.get(&key).cloned().unwrap_or(key);
             let mut name = base.clone();
-            let mut number = 2;
+            // Where the last number for a name stopped: a thousand equal names are numbered once each.
+            let number = taken.entry(base.clone()).or_insert(2_usize);
             while object.contains_key(&name) {
                 name = format!("{base} {number}");
-                number += 1;
+                *number += 1;
             }
             object.insert(name, value);
         }
         masked.len()
     }
+}
+
+/// A schema describes a password and holds none.
+fn is_schema(value: &Value) -> bool {
+    value.get("type").and_then(Value::as_str).is_some_and(|word| {
+        matches!(
+            word,
+            "string" | "number" | "integer" | "object" | "array" | "boolean" | "null"
+        )
+    })
 }
 
 /// `pwd` is a password or a place.

@@ -4,22 +4,30 @@ use std::ops::Range;
 
 /// Whether `|`, `>-`, `|2` and the like end this line.
 pub(crate) fn is_block_header(rest: &str) -> bool {
-    let line = rest.split('\n').next().unwrap_or_default().trim_end();
-    let mut characters = line.chars();
-    matches!(characters.next(), Some('|' | '>'))
-        && characters
-            .take_while(|character| *character != ' ')
-            .all(|character| "+-123456789".contains(character))
+    let bytes = rest.as_bytes();
+    if !matches!(bytes.first(), Some(b'|' | b'>')) {
+        return false;
+    }
+    let marks = bytes[1..]
+        .iter()
+        .take(4)
+        .take_while(|byte| b"+-123456789".contains(byte))
+        .count();
+    matches!(bytes.get(1 + marks), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 /// The lines of the block that begins on the line of `at`, for the key at `key_start`: deeper than the key.
 pub(crate) fn block_lines(text: &str, key_start: usize, at: usize) -> Vec<Range<usize>> {
-    let line_start = text[..key_start].rfind('\n').map_or(0, |newline| newline + 1);
+    // A key that stands further in its line than this is no key of YAML.
+    let near = text.ceil_char_boundary(key_start.saturating_sub(512));
+    let line_start = text[near..key_start]
+        .rfind('\n')
+        .map_or(near, |newline| near + newline + 1);
     let indent = text[line_start..key_start]
         .chars()
         .take_while(|character| *character == ' ' || *character == '-')
         .count();
-    let Some(newline) = text[at..].find('\n') else {
+    let Some(newline) = text[at..text.floor_char_boundary(at + 256)].find('\n') else {
         return Vec::new();
     };
     let mut next = at + newline + 1;

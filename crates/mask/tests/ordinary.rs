@@ -77,6 +77,20 @@ const CASES: &[&str] = &[
     "Authorization: Bearer tokens are preferred",
     "echo done: ok | tee log",
     "the password must not be empty",
+    "<a href=\"x.html\" accesskey=\"n\" rel=\"next\">",
+    "# For a non-default password file location use the following line",
+    "    api_key_env: OPENAI_API_KEY",
+    "session_id=6ba7b810-9dad-11d1-80b4-00c04fd430c8 took 12 ms",
+    "secrets:\n  - db_password\n  - tls",
+    "secrets:\n  db_password:\n    file: ./db.txt",
+    "PASS_MAX_DAYS 99999\nPASS_MIN_DAYS 0",
+    "token_bucket=12 token_ttl=3600 password_policy=strict",
+    "sk-learn-contrib-imbalanced-learning is a library",
+    "key: value, sort_key=name primary_key: id",
+    "12:23:45 kernel: usb 1-1: new high-speed USB device",
+    "@@ -1,3 +1,3 @@\n-listen 80;\n+listen 8080;\n server_name x;",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\ndata:\n  a: plain",
+    "  replicas: 3\nkind: ConfigMap\nmetadata:\n  name: x",
 ];
 
 #[test]
