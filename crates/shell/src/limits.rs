@@ -31,6 +31,12 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
     if let Some(c) = command.chars().find(|c| deceives(*c)) {
         return Some(format!("contains the invisible character U+{:04X}", c as u32));
     }
+    if depends_on_encoding(command) {
+        return Some(
+            "has a special character directly behind one that is not ASCII, which some encodings join"
+                .to_owned(),
+        );
+    }
     let mut depth = 0_usize;
     let mut deepest = 0_usize;
     for byte in command.bytes() {
@@ -58,6 +64,14 @@ pub(crate) fn refused_unparsed(command: &str) -> Option<String> {
         return Some(format!("opens more than {MAX_COMPOUNDS} compound commands"));
     }
     None
+}
+
+/// Whether a special character stands behind one that is not ASCII. In the encodings of East Asia a byte of the one can
+/// take in the other: a quote, a bracket or a backslash would no longer be one.
+fn depends_on_encoding(command: &str) -> bool {
+    command.as_bytes().windows(2).any(|pair| {
+        !pair[0].is_ascii() && matches!(pair[1], b'@' | b'['..=b'`' | b'{'..=b'~') && pair[1] != b'_'
+    })
 }
 
 /// Whether a backslash hides a line break anywhere but behind a space: shells drop it before they see what it splits.
@@ -137,12 +151,13 @@ fn compound_openers(command: &str) -> usize {
         .count()
 }
 
-/// Control characters that a terminal or a reader does not show: they split or join words unseen.
+/// Control characters and blanks that a terminal or a reader does not show as what they are: they split or join words
+/// unseen.
 fn deceives(c: char) -> bool {
     matches!(c,
         '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{1680}' | '\u{180e}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+        | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 

@@ -146,6 +146,7 @@ impl Walk<'_> {
             ast::Command::ExtendedTest(test, redirects) => {
                 self.commands += 1;
                 self.redirects(redirects.as_ref(), context);
+                self.one_line(test);
                 self.test(&test.expr);
             }
         }
@@ -242,16 +243,14 @@ impl Walk<'_> {
 
     fn test(&mut self, expression: &ast::ExtendedTestExpr) {
         match expression {
-            ast::ExtendedTestExpr::And(left, right) => {
-                self.test(left);
-                self.test(right);
-            }
-            // To a shell without `[[` these are operators of its own: `[[ a || reboot ]]` runs `reboot`.
-            ast::ExtendedTestExpr::Or(..) | ast::ExtendedTestExpr::Parenthesized(..) => {
+            // To a shell without `[[` these are operators of its own: `! [[ a && reboot ]]` runs `reboot`.
+            ast::ExtendedTestExpr::And(..)
+            | ast::ExtendedTestExpr::Or(..)
+            | ast::ExtendedTestExpr::Parenthesized(..) => {
                 self.report.write(
                     Risk::MediumWrite,
                     "[[ … ]]",
-                    "means something else to a plain shell",
+                    "means something else to a plain shell; use one `[ … ]` for each test",
                 );
             }
             ast::ExtendedTestExpr::Not(inner) => self.test(inner),
@@ -302,8 +301,23 @@ impl Walk<'_> {
         }
     }
 
+    /// A test ends with its line: what follows a line break inside `[[ … ]]` is a command to a plain shell.
+    fn one_line(&mut self, test: &ast::ExtendedTestExprCommand) {
+        if test.loc.start.line != test.loc.end.line {
+            self.report.write(
+                Risk::MediumWrite,
+                "[[ … ]]",
+                "has a line break in it, which ends the command in a plain shell",
+            );
+        }
+    }
+
     /// A word of a test. Operators in a regular expression are refused: to a plain shell they are its own.
     fn pattern(&mut self, raw: &str) {
+        if raw.starts_with('#') {
+            self.report
+                .write(Risk::MediumWrite, raw, "is a comment to a plain shell");
+        }
         if let Err(refused) = word::scan(raw) {
             self.refuse(raw, &refused, 0);
         }
@@ -373,6 +387,8 @@ impl Walk<'_> {
             suffix,
         } = simple;
         let mut args: Vec<Arg<'_>> = Vec::new();
+        // The same without brace expansion, which a plain shell does not have.
+        let mut plain: Vec<Arg<'_>> = Vec::new();
         let mut feed = context.feed;
         let runs_program = word_or_name.is_some();
         self.words_behind_both(simple);
@@ -396,13 +412,13 @@ impl Walk<'_> {
                     feed = self.redirect(redirect, context).unwrap_or(feed);
                 }
                 ast::CommandPrefixOrSuffixItem::Word(word) => {
-                    self.argument(&word.value, &mut args, context.depth);
+                    self.argument(&word.value, &mut args, &mut plain, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.process_substitution(),
             }
         }
         if let Some(name) = word_or_name {
-            self.argument(&name.value, &mut args, context.depth);
+            self.argument(&name.value, &mut args, &mut plain, context.depth);
         }
         let mut only_words = prefix.is_none();
         for item in suffix.iter().flat_map(|suffix| &suffix.0) {
@@ -413,10 +429,10 @@ impl Walk<'_> {
                         self.report
                             .write(Risk::MediumWrite, &word.value, "assigns an array");
                     }
-                    self.argument(&word.value, &mut args, context.depth);
+                    self.argument(&word.value, &mut args, &mut plain, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::Word(word) => {
-                    self.argument(&word.value, &mut args, context.depth);
+                    self.argument(&word.value, &mut args, &mut plain, context.depth);
                 }
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                     only_words = false;
@@ -429,6 +445,14 @@ impl Walk<'_> {
             self.report.read("", "runs no program");
             return;
         }
+        let expands = args.len() != plain.len()
+            || args
+                .iter()
+                .zip(&plain)
+                .any(|(expanded, written)| expanded.raw != written.raw);
+        if expands {
+            argv::judge(&plain, Context { feed, ..context }, self.report);
+        }
         let rewritten = argv::judge(&args, Context { feed, ..context }, self.report);
         if let (Some(text), true, true) = (rewritten, only_words, context.depth == 0)
             && let Some((start, end)) = span(simple)
@@ -437,16 +461,26 @@ impl Walk<'_> {
         }
     }
 
-    fn argument<'a>(&mut self, raw: &'a str, args: &mut Vec<Arg<'a>>, depth: usize) {
+    fn argument<'a>(
+        &mut self,
+        raw: &'a str,
+        args: &mut Vec<Arg<'a>>,
+        plain: &mut Vec<Arg<'a>>,
+        depth: usize,
+    ) {
         if redirect_variable(raw)
             && self.text.contains(&format!("{raw}<")) | self.text.contains(&format!("{raw}>"))
         {
             self.report
                 .write(Risk::MediumWrite, raw, "assigns a file descriptor to a variable");
         }
-        if let Err(refused) = word::expand(raw, args) {
-            self.refuse(raw, &refused, depth);
-            args.push(Arg::anything(raw));
+        match (word::expand(raw, args), word::scan(raw)) {
+            (Ok(()), Ok(written)) => plain.push(written),
+            (Err(refused), _) | (_, Err(refused)) => {
+                self.refuse(raw, &refused, depth);
+                args.push(Arg::anything(raw));
+                plain.push(Arg::anything(raw));
+            }
         }
     }
 
@@ -473,6 +507,30 @@ impl Walk<'_> {
                 Risk::MediumWrite,
                 "&>",
                 "makes what follows a command of its own in a plain shell",
+            );
+        }
+        // In the background it changes the state of another shell.
+        let changes_the_shell = simple.word_or_name.as_ref().is_none_or(|name| {
+            matches!(
+                name.value.as_str(),
+                "cd" | "pushd"
+                    | "popd"
+                    | "read"
+                    | "set"
+                    | "shift"
+                    | "unset"
+                    | "export"
+                    | "local"
+                    | "exit"
+                    | "return"
+            )
+        });
+        let any = in_front || simple.suffix.iter().flat_map(|suffix| &suffix.0).any(both);
+        if any && changes_the_shell {
+            self.report.write(
+                Risk::MediumWrite,
+                "&>",
+                "runs this in the background in a plain shell; use `>/dev/null 2>&1`",
             );
         }
     }
@@ -536,8 +594,25 @@ impl Walk<'_> {
         feed
     }
 
+    /// A plain shell takes one digit as a descriptor; more are an argument to it: `uniq a 10>/dev/null` writes the file 10.
+    fn descriptor(&mut self, fd: Option<i32>) {
+        if fd.is_some() && has_long_descriptor(self.text) {
+            self.report.write(
+                Risk::MediumWrite,
+                self.text,
+                "has a descriptor of more than one digit, which is an argument to a plain shell",
+            );
+        }
+    }
+
     /// Judges a redirect; says what it feeds to standard input, if it does.
     fn redirect(&mut self, redirect: &ast::IoRedirect, context: Context<'_>) -> Option<Feed> {
+        if let ast::IoRedirect::File(fd, ..)
+        | ast::IoRedirect::HereDocument(fd, _)
+        | ast::IoRedirect::HereString(fd, _) = redirect
+        {
+            self.descriptor(*fd);
+        }
         match redirect {
             ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target, context),
             ast::IoRedirect::HereDocument(fd, document) => {
@@ -697,6 +772,14 @@ fn ends_with_input(condition: &ast::CompoundList) -> bool {
             .word_or_name
             .as_ref()
             .is_some_and(|name| name.value == "read")
+}
+
+/// Whether several digits stand directly before a redirect.
+fn has_long_descriptor(text: &str) -> bool {
+    text.match_indices(['<', '>']).any(|(at, _)| {
+        let before = &text[..at];
+        before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len() > 1
+    })
 }
 
 /// `2`, `-` and `2-`: a descriptor, not a file.

@@ -163,18 +163,69 @@ pub(crate) fn scan_heredoc(body: &str) -> Result<(), Refused> {
 }
 
 /// Checks an arithmetic expression: only numbers and operators, because a name in it is evaluated recursively and an
-/// array subscript found there can run a command.
+/// array subscript found there can run a command. It must be a whole expression: where bash finds that it is none, it runs
+/// the text as a command instead.
 pub(crate) fn arithmetic(expression: &str) -> Result<(), Refused> {
     if expression.contains('`') || expression.contains("$(") {
         return Err(Refused::Substitution(None));
     }
-    let fine = |c: char| c.is_ascii_digit() || c.is_ascii_whitespace() || "+-*/%()<>=!&|^~?:,".contains(c);
-    if expression.chars().all(fine) {
+    let fine = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '\t') || "+-*/%()<>=!&|^~?:".contains(c);
+    if !expression.chars().all(fine) {
+        return Err(Refused::Construct(
+            "arithmetic on names can run what their values say",
+        ));
+    }
+    let mut rest = expression;
+    if sum(&mut rest, 0) && rest.trim_start().is_empty() {
         Ok(())
     } else {
-        Err(Refused::Construct(
-            "arithmetic on names can run what their values say",
-        ))
+        Err(Refused::Construct("arithmetic that shells read differently"))
+    }
+}
+
+/// An operand, or several with operators between them.
+fn sum(rest: &mut &str, depth: usize) -> bool {
+    const BINARY: &[&str] = &[
+        "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "^", "|",
+        "?", ":",
+    ];
+    if depth > crate::limits::MAX_NESTING {
+        return false;
+    }
+    loop {
+        *rest = rest.trim_start();
+        while let Some(after) = rest.strip_prefix(['+', '-', '!', '~']) {
+            // `--` and `++` count what follows.
+            if after.starts_with(['+', '-', '=']) {
+                return false;
+            }
+            *rest = after.trim_start();
+        }
+        if let Some(after) = rest.strip_prefix('(') {
+            *rest = after;
+            if !sum(rest, depth + 1) {
+                return false;
+            }
+            let Some(after) = rest.trim_start().strip_prefix(')') else {
+                return false;
+            };
+            *rest = after;
+        } else {
+            let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            if after.len() == rest.len() {
+                return false;
+            }
+            *rest = after;
+        }
+        *rest = rest.trim_start();
+        let Some(operator) = BINARY.iter().find(|operator| rest.starts_with(**operator)) else {
+            return true;
+        };
+        *rest = &rest[operator.len()..];
+        // `**`, `+=` and the like are not known to every shell, or assign.
+        if rest.starts_with(['*', '=', '+', '-', '/', '%', '&', '|', '^', '<', '>']) {
+            return false;
+        }
     }
 }
 
@@ -266,6 +317,13 @@ impl<'a> Scanner<'a> {
     }
 
     fn unquoted(&mut self) -> Result<(), Refused> {
+        if let Some(rest) = self.raw.strip_prefix('~')
+            && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'))
+        {
+            return Err(Refused::Construct(
+                "a folder that bash remembers, which a plain shell does not know",
+            ));
+        }
         while let Some(byte) = self.peek(0) {
             match byte {
                 b'\'' => {
@@ -372,7 +430,7 @@ impl<'a> Scanner<'a> {
         match self.peek(0) {
             Some(b'(') if self.peek(1) == Some(b'(') => {
                 let rest = &self.raw[self.at + 2..];
-                let Some(end) = rest.find("))") else {
+                let Some(end) = end_of_arithmetic(rest) else {
                     return Err(Refused::Substitution(None));
                 };
                 arithmetic(&rest[..end])?;
@@ -582,6 +640,20 @@ fn name_length(text: &str) -> usize {
         Some(b'@' | b'*') => 1,
         _ => 0,
     }
+}
+
+/// Where the `))` stands that closes a `$((`, minding the parentheses in between.
+fn end_of_arithmetic(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 0 => return text[at..].starts_with("))").then_some(at),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The text inside the parentheses that `text` starts with.

@@ -43,7 +43,9 @@ pub(crate) fn hides_substitution(command: &str) -> bool {
                 }
             }
             b'$' => match next {
-                Some(b'(') if bytes.get(at + 2) != Some(&b'(') => return true,
+                Some(b'(') if bytes.get(at + 2) != Some(&b'(') || !calculates(&bytes[at + 3..]) => {
+                    return true;
+                }
                 Some(b'[') => return true,
                 Some(b'{') => {
                     let third = bytes.get(at + 2).copied().unwrap_or(b' ');
@@ -61,6 +63,22 @@ pub(crate) fn hides_substitution(command: &str) -> bool {
             Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')
         );
         at += 1;
+    }
+    false
+}
+
+/// Whether what follows `$((` is arithmetic: where its parentheses do not pair up, bash runs it as a command.
+fn calculates(text: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 0 => return text.get(at + 1) == Some(&b')'),
+            b')' => depth -= 1,
+            b'0'..=b'9' | b' ' | b'\t' => {}
+            _ if b"+-*/%<>=!&|^~?:".contains(byte) => {}
+            _ => return false,
+        }
     }
     false
 }

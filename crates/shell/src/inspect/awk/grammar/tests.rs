@@ -1,0 +1,166 @@
+use super::*;
+
+#[test]
+fn programs_that_every_awk_reads_alike() {
+    for program in [
+        "1",
+        "NR==1",
+        "{print $1}",
+        "{print}",
+        "END{print NR}",
+        "$3 > 80 {print $1, $3}",
+        "/error|warn/ {n++} END {print n}",
+        "/a/,/b/",
+        "/a/ && !/b/ || $1 ~ /c/",
+        "NR%3==1",
+        "NR==1;NR==2",
+        "BEGIN{FS=\":\"} $3>=1000 {print $1}",
+        "{a[$1]++} END {for (k in a) print a[k], k}",
+        "$1 ~ /^[0-9]+$/ {s += $1} END {print s/NR}",
+        "!seen[$0]++",
+        "!($1 in seen)",
+        "{print ($2 > 5 ? \"hi\" : \"lo\")}",
+        "{print $2 == 5 ? \"hi\" : \"lo\"}",
+        "length > 80",
+        "length($0) > 80",
+        "{ if ($5 > 10 && $6 < 3) { print } }",
+        "{printf \"%-10s %s\\n\", $1, $2}",
+        "{printf(\"%s\\n\", $1)}",
+        "{print ($1 + $2) / 2}",
+        "/[[:digit:]]+/ {n++} END {print n}",
+        "{if ($1 == \"foo\") print \"Exact match foo\"; else if ($1 ~ \"bar\") print \"Partial match bar\"; else print \"Baz\"}",
+        "($10 >= 5 && $10 <= 7)",
+        "BEGIN {FS=\":\";printf \"%-20s %6s %25s\\n\", \"Name\", \"UID\", \"Shell\"} $4 >= 1000 {printf \"%-20s %6d %25s\\n\", $1, $4, $7}",
+        "{s+=$1} END {print s/1024/1024 \" MB\"}",
+        "{$1=\"\"; print $0}",
+        "{print $(NF-1), $NF}",
+        "{sub(/^ +/, \"\"); gsub(\"x\", \"y\", $2); print}",
+        "{split($0, a, \"/\"); print a[1] a[2] \"-\" a[3]}",
+        "match($0, /id=[0-9]+/) {print substr($0, RSTART, RLENGTH)}",
+        "{n = $1 / 2 / 3; m = a[1]/b; print n, m}",
+        "{x = (1 + 2) / 3}",
+        "BEGIN{for(i=1;i<=3;i++) print i}",
+        "{for (i = NF; i > 0; i--) printf \"%s \", $i; print \"\"}",
+        "NR > 1 && $5+0 > 80 {print $6, $5}",
+        "{ print toupper(substr($1, 1, 1)) tolower(substr($1, 2)) }",
+        "BEGIN { OFS=\"\\t\" }\n# comment\nNR > 1 { print $1,\n  $2 }\n",
+        "{ c[$9]++ } END { for (s in c) { print s, c[s] } }",
+        "$0 ~ var {print; exit}",
+        "{if (NR > 5) exit 1; else next}",
+        "{delete a[1]; delete a}",
+        "(1,2) in a",
+        "{a[$1,$2] = a[$1,$2] \" \" $3}",
+        "{print strftime(\"%F %T\", $1), systime()}",
+        "{print gensub(/a/, \"b\", \"g\")}",
+        "BEGIN{PROCINFO[\"sorted_in\"]=\"@val_num_desc\"} {a[$1]++} END{for(k in a)print k,a[k]}",
+        "{print $1; fflush()}",
+        "{print -$1, +$2, !$3}",
+        "{x = -1; y = x^2 % 3; print x - -1}",
+        "/\\[error]/ || /\\/var\\/log/ || /[^\\/]/",
+        "function_name == 1",
+        "{a[$1] += $2; max = $2 > max ? $2 : max}",
+    ] {
+        assert!(parse(program).is_ok(), "{program:?}: {:?}", parse(program));
+    }
+}
+
+#[test]
+fn programs_that_write_run_or_are_read_differently() {
+    for program in [
+        "",
+        "BEGIN{system(\"id\")}",
+        "BEGIN{system (\"id\")}",
+        "{print > \"/tmp/x\"}",
+        "{print >> f}",
+        "{print | \"sh\"}",
+        "BEGIN{\"id\"|getline x}",
+        "{getline < \"/etc/shadow\"; print}",
+        "{getline; print}",
+        "{printf(\"x\") > \"f\"}",
+        "{print(1)(2) > \"f\"}",
+        "{print a[1 > \"f\"] > \"g\"}",
+        "{print a, b > \"f\" ? 1 : 2}",
+        "@load \"x\"",
+        "@include \"x\"\n1",
+        "BEGIN{print \"a\" |& \"sh\"}",
+        "BEGIN { f = \"sys\" \"tem\"; @f(\"id\") }",
+        "{print $1 / 2 > \"f\"}",
+        "{x = y++ / 2; print | \"sh\" /1}",
+        "{print $1,\n$2 > \"x\"}",
+        "{if (1) /#/; print > \"x\"}",
+        "{if (0) exit /#/; print > \"x\"}",
+        "{z = length /#/; print > \"x\"}",
+        "!/[[:space:]/]#/ {print > \"x\"}",
+        "!/[]/]#/ {print > \"x\"}",
+        // words that only some awks reserve, in front of a slash
+        "BEGIN{y=case /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=switch /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=default /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=func /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=nextfile /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=BEGINFILE /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=length /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=x++ /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=strftime /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=gensub /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=getline /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{y=/x/ /2;print \"id\"|\"sh\";z=1/3}",
+        "BEGIN{case = 1}",
+        "BEGIN{y = x /=/; print 1/ 2}",
+        "{/=/}",
+        "/=/",
+        "//",
+        "{x = /re/}",
+        "{print /re/ ? 1 : 2}",
+        "{x y++ z}",
+        "{x = a ++b}",
+        // files named by data, the state of the awk itself
+        "BEGIN{ARGV[1]=\"/etc/shadow\";ARGC=2} 1",
+        "BEGIN{delete ARGV[1]}",
+        "BEGIN{split(\"/etc/shadow\", ARGV)}",
+        "BEGIN{SYMTAB[\"ARGC\"]=5}",
+        "BEGIN{PROCINFO[\"sorted_in\"]=\"f\"}",
+        "BEGIN{PROCINFO[\"sh\",\"pty\"]=1}",
+        "BEGIN{for (ARGV[1] in x);}",
+        "BEGINFILE{print}",
+        "function f(x) {return x} {print f(1)}",
+        "func f(x) {return x} {print f(1)}",
+        "{print awk::x}",
+        "{print f(1)}",
+        "{close(\"x\")}",
+        "{fflush(\"x\")}",
+        "{_\"x\"}",
+        // lines, comments, strings
+        "{print \"a\nb\"}",
+        "{print \"a\\\nb\"}",
+        "{print \"\\x22\"}",
+        "{print 1 \\\n> \"x\"}",
+        "# x\\\nBEGIN{print}",
+        "NR==1\n{print}",
+        "BEGIN\n{print}",
+        "{print",
+        "{print}}",
+        "{print $1 $2",
+        "{print 0x11}",
+        "{print 1.2.3}",
+        "{print 2**3}",
+        "{print 'x'}",
+        "{print `id`}",
+        "{print a & b}",
+        "{print x\u{b}}",
+    ] {
+        assert!(parse(program).is_err(), "{program:?}");
+    }
+}
+
+#[test]
+fn what_a_program_needs_is_said() {
+    let of = |program: &str| parse(program).expect("a program that is accepted");
+    assert!(!of("BEGIN{print 1} BEGIN{print 2}").reads_input);
+    assert!(of("END{print 1}").reads_input);
+    assert!(of("BEGIN{while(1);}").may_not_end);
+    assert!(of("BEGIN{for(;;);}").may_not_end);
+    assert!(of("BEGIN{do x++; while(x)}").may_not_end);
+    assert!(!of("BEGIN{for(i=0;i<3;i++);}").may_not_end);
+    assert!(of("BEGIN{print ENVIRON[\"HOME\"]}").environment);
+}
