@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-web test-api test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz web
+.PHONY: help demo build test test-rust test-web test-api test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -37,6 +37,7 @@ build: web ## build the binary with the dashboard in it (release)
 # Laws are tried on the same cases every time; `make fuzz` is where new ones are looked for.
 test-rust: export PROPTEST_RNG_SEED ?= 20260101
 test-rust: web ## run the tests of the rooms
+	@scripts/test-tools
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	  printf '==> running the examples in the documentation\n'; \
 	  cargo test --workspace --locked --doc; \
@@ -108,13 +109,25 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 	$(call say,lists and details over 100000 sessions)
 	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/list-load"
 
-fuzz: ## run each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
+# The generators of the shell analysis, against the real sed, awk, shells, find, jq and sqlite3, with new seeds.
+ORACLES := sed awk shell find jq sql
+
+fuzz: fuzz-oracles ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \
 	  printf '\n==> fuzzing %s for %s s\n' "$$target" "$(FUZZ_SECONDS)"; \
 	  mkdir -p "fuzz/corpus/$$target"; \
 	  cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
 	    -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10; \
+	done
+
+fuzz-oracles: ## run each generator of scripts against the real programs for FUZZ_SECONDS (60)
+	@scripts/test-tools
+	@seed="$${ORACLE_SEED:-$$(date +%s)000}"; \
+	for language in $(ORACLES); do \
+	  printf '\n==> generating %s for %s s, from seed %s on\n' "$$language" "$(FUZZ_SECONDS)" "$$seed"; \
+	  ORACLE_SEED="$$seed" ORACLE_SECONDS=$(FUZZ_SECONDS) \
+	    cargo test --locked --quiet --package interlock-shell --test oracles -- --nocapture "$$language::"; \
 	done
 
 WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/e2e -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)

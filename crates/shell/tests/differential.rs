@@ -1,6 +1,6 @@
 //! What real shells run, against what the analysis says.
 //!
-//! Commands that hide an execution are run by bash and by a plain shell, in a sandbox, with a marker in the place of the
+//! Commands that hide an execution are run by bash, dash and busybox ash, in a sandbox, with a marker in the place of the
 //! hidden program. Nothing that reached the marker may have been called a read: for that very text.
 
 #![expect(
@@ -37,10 +37,10 @@ while IFS= read -r job; do
   IFS= read -r shell < "$job/shell"
   PATH=$job/bin:$system HOME=$job/work
   if [ -e "$job/as-file" ]; then
-    "$timeout" -k 1 2 "$shell" "$job/text" </dev/null >/dev/null 2>&1
+    "$timeout" -k 1 2 $shell "$job/text" </dev/null >/dev/null 2>&1
   else
     IFS= read -r -d '' text < "$job/text"
-    "$timeout" -k 1 2 "$shell" -c "$text" </dev/null >/dev/null 2>&1
+    "$timeout" -k 1 2 $shell -c "$text" </dev/null >/dev/null 2>&1
   fi
 done
 true
@@ -234,6 +234,16 @@ fn plain_shell() -> &'static str {
     if sandbox::has("dash") { "dash" } else { "sh" }
 }
 
+/// The shell of small systems, where it is installed.
+fn small_shell() -> &'static str {
+    if sandbox::has("busybox") {
+        "busybox sh"
+    } else {
+        eprintln!("skipped: busybox sh (busybox is not installed)");
+        plain_shell()
+    }
+}
+
 /// The command that a template means in this folder.
 fn fill(template: &str, folder: &Path, marker: Marker) -> String {
     let name = marker.name();
@@ -273,8 +283,12 @@ fn what_reaches_the_marker_was_not_called_a_read() {
                 (plain_shell(), Marker::Path, false),
                 ("bash", Marker::Unknown, false),
                 (plain_shell(), Marker::Unknown, false),
+                (small_shell(), Marker::Unknown, false),
+                (small_shell(), Marker::Writer, false),
+                ("bash --posix", Marker::Unknown, false),
                 ("bash", Marker::Reader, false),
                 (plain_shell(), Marker::Reader, false),
+                (small_shell(), Marker::Reader, false),
             ];
             for (number, (shell, marker, always)) in spellings.into_iter().enumerate() {
                 if marker == Marker::Reader && !class.whatever_it_runs {
@@ -391,7 +405,11 @@ fn what_reaches_the_marker_through_another_command_was_not_called_a_read() {
                 }
                 arena.add(
                     &folder,
-                    if number % 4 == 3 { plain_shell() } else { "bash" },
+                    match number % 4 {
+                        2 => small_shell(),
+                        3 => plain_shell(),
+                        _ => "bash",
+                    },
                     text,
                     origin,
                 );
@@ -616,7 +634,7 @@ fn nothing_spliced_together_is_called_a_read_and_reaches_the_marker() {
         if text.contains(marker.name()) && arena.jobs.len() < most && called_a_read(&text) {
             arena.add(
                 &folder,
-                if number % 4 < 3 { "bash" } else { plain_shell() },
+                ["bash", "bash", small_shell(), plain_shell()][number % 4],
                 text,
                 number,
             );

@@ -88,6 +88,128 @@ fn what_writes_or_runs_in_disguise_is_refused() {
 }
 
 #[test]
+fn sed_scripts_that_implementations_read_differently_are_refused() {
+    for command in [
+        "sed -n '/[^]/p;#]/e touch /tmp/x' f",
+        "sed -n '/[]/p;#]/e touch /tmp/x' f",
+        "sed 's/[]/]/x/e' f",
+        "sed 's/[^]/]*/x/;s/]/e/' f",
+        "sed 's/[[:alpha:][]/x/;w y\n#]/' f",
+        "sed 's/[a\n]/b/' f",
+        "sed 's/[\\]/x/;w y;s/]//' f",
+        "sed '\\na/p;e id\nn' f",
+        "sed 's\na\nid\ne' f",
+        "sed 'sxaxidxe' f",
+        "sed 's a id e' f",
+        "sed 'y/[/]/;w x/' f",
+        "sed 's/a/b/ w x' f",
+        "sed 's/a/b/ e' f",
+        "sed 'T#b;w x' f",
+        "sed ':a;a\\\nw x' f",
+        "sed -e 'a\\' -e 'w x' f",
+        "sed -e 'a\\\t' -e 'w x' f",
+        "sed -e 'i foo\\' -e 'e id' f",
+        "sed -e 's/a/b' -e 'w x/' f",
+        "sed '# x\\\nw x' f",
+        "sed 'r f;w x' f",
+        "sed '1{r f}' f",
+        "sed 'w x' -e p f",
+        "sed p f -e 'w x'",
+        "sed -e p f -e p",
+        "sed 'w x' --version",
+        "sed -n 'pw x' f",
+        "sed 'b}w x' f",
+        "sed -f s f",
+        "sed -nf s f",
+        "sed --file=s f",
+        "sed -s -i p f",
+        "sed -z -n --in-place p f",
+        "sed -E 's/(a)/id/e' f",
+        "sed --posix 's/a/b/w x' f",
+        "sed '#n\nw x' f",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            !verdict.is_bounded_read(),
+            "{command:?} passes: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
+fn awk_programs_that_implementations_read_differently_are_refused() {
+    for command in [
+        "awk 'BEGIN{y=case /2;print \"id\"|\"sh\";z=1/3}' f",
+        "awk 'BEGIN{y=default /2;print \"id\"|\"sh\";z=1/3}' f",
+        "awk 'BEGIN{y=length /2;print \"id\"|\"sh\";z=1/3}' f",
+        "awk 'BEGIN{y=x++ /2;print \"id\"|\"sh\";z=1/3}' f",
+        "awk 'BEGIN{ARGV[1]=\"/etc/shadow\"} 1' f",
+        "awk 'BEGIN{ARGC=1} 1' f",
+        "awk -v ARGC=1 1 f",
+        "awk -vENVIRON=1 1 f",
+        "awk 1 ARGC=5 f",
+        "awk -v \"$x\" 1 f",
+        "awk '{getline < \"/etc/shadow\"; print}' f",
+        "awk '{while ((getline x < \"f\") > 0) print x}' f",
+        "awk 1 f -f s",
+        "awk -f s f",
+        "awk -i inplace 1 f",
+        "awk -e 1 -e 'BEGIN{system(\"id\")}' f",
+        "gawk '@include \"s\"\n1' f",
+        "gawk 'BEGIN{f=\"system\";@f(\"id\")}'",
+        "gawk 'BEGIN{print awk::x}'",
+        "gawk 1 /inet/tcp/0/h/1",
+        "awk 'func f(){print|\"sh\"} {f()}' f",
+        "awk 'BEGINFILE{print > \"x\"}' f",
+        "awk 'BEGIN{switch(1){case 1:print > \"x\"}}'",
+        "awk '/[]/]/{print > \"x\"} #/' f",
+        "awk '# x\\\nBEGIN{print > \"x\"}' f",
+        "awk '{print \"\\x22;print > \\x22x\"}' f",
+        "awk '{close(\"x\")}' f",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            !verdict.is_bounded_read(),
+            "{command:?} passes: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
+fn what_shells_read_differently_is_refused() {
+    for command in [
+        "! [[ -n x && rm = f ]]",
+        "[[ -n x && -f f ]]",
+        "[[\nrm = f ]]",
+        "[[ a == #b ]]",
+        "echo \"$((1)>2))\"",
+        "echo $((1)>2))",
+        "echo \"$((1)|(2))\"",
+        "cat <<E\n$((1)>2))\nE",
+        "echo $((1++2))",
+        "echo $((1=2))",
+        "echo $((2**3))",
+        "uniq f 10>/dev/null",
+        "uniq f 01>/dev/null",
+        "uniq f 12<g",
+        "cd /etc &>/dev/null; cat shadow",
+        "read x &>/dev/null",
+        "sed 's/a/b/'{w,x}' y' f",
+        "echo a\u{a0}b",
+        "echo \"é\\\"; touch y; echo \\\"\"",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            !verdict.is_bounded_read(),
+            "{command:?} passes: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
 fn what_never_ends_in_disguise_is_unbounded() {
     for command in [
         "until read x; do echo; done </dev/null",
@@ -162,6 +284,16 @@ fn ordinary_work_passes_without_a_word() {
         "grep 'a<b' /var/log/syslog",
         "grep '<<EOF' /var/log/syslog",
         "sed ':a;N;$!ba;s/\\n/ /g' /var/log/syslog",
+        "sed 's/[^/]*$//' /var/log/syslog",
+        "sed -e '/^#/d' -e '/^$/d' -e 's/[[:space:]]*$//' /var/log/syslog",
+        "sed -n '/start/,/end/{/start/n;/end/!p}' /var/log/syslog",
+        "sed -E 's/^([0-9]+)\\.([0-9]+)/\\2.\\1/; s|/usr|/opt|g' /var/log/syslog",
+        "awk 'NR > 1 && $5+0 > 80 {print $6, $5}' /var/log/usage",
+        "awk -F'[ :]+' -v n=3 '{c[$n]++} END {for (k in c) printf \"%5d %s\\n\", c[k], k}' /var/log/usage",
+        "awk '{if ($1 == \"a\") print \"x\"; else if ($1 ~ /b/) print $2/1024; else next}' /var/log/usage",
+        "echo $(( (1 + 2) * 3 ))",
+        "[[ -f /etc/hosts ]] && cat /etc/hosts",
+        "echo grüße, Welt",
         "docker ps --format {{.Names}}",
         "kubectl get pods -o jsonpath='{.items[*].metadata.name}'",
         "while IFS= read -r line; do echo \"$line\"; done < /etc/hosts",

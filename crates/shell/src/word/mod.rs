@@ -317,12 +317,13 @@ impl<'a> Scanner<'a> {
     }
 
     fn unquoted(&mut self) -> Result<(), Refused> {
+        // A folder that bash remembers; a plain shell takes the word as it is.
         if let Some(rest) = self.raw.strip_prefix('~')
             && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'))
         {
-            return Err(Refused::Construct(
-                "a folder that bash remembers, which a plain shell does not know",
-            ));
+            self.at += 1;
+            self.literal('~');
+            self.variable("", true);
         }
         while let Some(byte) = self.peek(0) {
             match byte {

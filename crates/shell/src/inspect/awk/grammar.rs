@@ -5,6 +5,8 @@
 //! them reserves are names to another. So a regular expression is accepted only where every awk expects an operand, a division
 //! only behind a value that every awk takes for one, and a word that any awk reserves only in its own place.
 
+mod expression;
+
 use super::lex::{Lexer, Result, Token};
 
 /// What a program does, as far as the caller must know.
@@ -19,73 +21,23 @@ pub(super) struct Program {
 }
 
 /// Functions of every awk.
-const FUNCTIONS: &[&str] = &[
-    "atan2", "cos", "exp", "gsub", "index", "int", "length", "log", "match", "rand", "sin", "split",
-    "sprintf", "sqrt", "srand", "sub", "substr", "tolower", "toupper",
-];
+const FUNCTIONS: &str = "atan2 cos exp gsub index int length log match rand sin split sprintf sqrt srand sub substr tolower \
+    toupper";
 
 /// Functions of some awks. They are called with the parenthesis right behind the name: to the others that is a function that
 /// is not defined.
-const MORE_FUNCTIONS: &[&str] = &[
-    "and", "asort", "asorti", "compl", "gensub", "lshift", "mktime", "or", "rshift", "strftime", "strtonum",
-    "systime", "typeof", "isarray", "xor",
-];
+const MORE_FUNCTIONS: &str =
+    "and asort asorti compl gensub lshift mktime or rshift strftime strtonum systime typeof isarray xor";
 
 /// Words that some awk gives a meaning of its own, and that are refused as names.
-const RESERVED: &[&str] = &[
-    "BEGIN",
-    "END",
-    "BEGINFILE",
-    "ENDFILE",
-    "ARGC",
-    "ARGV",
-    "ARGIND",
-    "SYMTAB",
-    "FUNCTAB",
-    "PROCINFO",
-    "TEXTDOMAIN",
-    "LINT",
-    "BINMODE",
-    "_",
-    "abort",
-    "bindtextdomain",
-    "break",
-    "case",
-    "close",
-    "continue",
-    "dcgettext",
-    "dcngettext",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "eval",
-    "exit",
-    "fflush",
-    "for",
-    "func",
-    "function",
-    "getline",
-    "if",
-    "in",
-    "include",
-    "intdiv",
-    "intdiv0",
-    "load",
-    "mkbool",
-    "namespace",
-    "next",
-    "nextfile",
-    "nextline",
-    "patsplit",
-    "print",
-    "printf",
-    "return",
-    "switch",
-    "system",
-    "usersort",
-    "while",
-];
+const RESERVED: &str = "BEGIN END BEGINFILE ENDFILE ARGC ARGV ARGIND SYMTAB FUNCTAB PROCINFO TEXTDOMAIN LINT BINMODE _ abort \
+    bindtextdomain break case close continue dcgettext dcngettext default delete do else eval exit \
+    fflush for func function getline if in include intdiv intdiv0 load mkbool namespace next nextfile \
+    nextline patsplit print printf return switch system usersort while";
+
+fn lists(words: &str, name: &str) -> bool {
+    words.split(' ').any(|word| word == name)
+}
 
 /// How deep expressions and statements may nest.
 const MOST_NESTING: usize = 40;
@@ -95,9 +47,9 @@ pub(super) fn may_be_set(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !RESERVED.contains(&name)
-        && !FUNCTIONS.contains(&name)
-        && !MORE_FUNCTIONS.contains(&name)
+        && !lists(RESERVED, name)
+        && !lists(FUNCTIONS, name)
+        && !lists(MORE_FUNCTIONS, name)
         && name != "ENVIRON"
 }
 
@@ -122,19 +74,6 @@ struct Parser<'a> {
     /// Inside `print`, outside of parentheses: a `>` would write.
     printing: bool,
     program: Program,
-}
-
-/// What an operand is, for what may follow it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operand {
-    /// A variable, an element or a field: it can be assigned, counted up and divided.
-    Place,
-    /// A value that can be divided.
-    Value,
-    /// A regular expression, a counter or a bare `length`: only operators without a slash follow.
-    Closed,
-    /// A list in parentheses: only `in` follows, or it is all that is printed.
-    List,
 }
 
 impl Parser<'_> {
@@ -465,230 +404,10 @@ impl Parser<'_> {
         self.expect(close)?;
         Ok(count)
     }
-
-    /// An expression. Precedence does not matter here, only what is an operand and what an operator; `regex` says whether
-    /// every awk expects a regular expression at its start.
-    fn expression(&mut self, regex: bool) -> Result<()> {
-        self.deeper(|parser| parser.expression_inside(regex))
-    }
-
-    fn expression_inside(&mut self, mut regex: bool) -> Result<()> {
-        loop {
-            let operand = self.unary(regex)?;
-            // What follows the operand: another operand (concatenation), an operator, or the end.
-            let Token::Mark(mark) = self.token.clone() else {
-                match &self.token {
-                    Token::Newline | Token::End => return Ok(()),
-                    Token::Name(name, _) if name == "in" => {
-                        self.advance()?;
-                        self.name()?;
-                        // The end of a test: more behind it is read differently.
-                        match &self.token {
-                            Token::Mark("&&" | "||" | "?" | ":") => {
-                                regex = self.operator(Operand::Closed)?;
-                                continue;
-                            }
-                            Token::Mark(")" | ";" | "{" | "}" | "," | "]") | Token::Newline | Token::End => {
-                                return Ok(());
-                            }
-                            _ => return Err("has something behind `in` that awks read differently"),
-                        }
-                    }
-                    _ if operand == Operand::Closed || operand == Operand::List => {
-                        return Err("has two values side by side that awks read differently");
-                    }
-                    // A number, a string or a name: joined to what is before it.
-                    _ => {
-                        regex = false;
-                        continue;
-                    }
-                }
-            };
-            match mark {
-                ")" | "]" | "}" | ";" | "," | "{" => return Ok(()),
-                ">" if self.printing => return Err("writes its output into a file"),
-                "$" | "(" if matches!(operand, Operand::Place | Operand::Value) => regex = false,
-                "$" | "(" | "[" | "!" => {
-                    return Err("has two values side by side that awks read differently");
-                }
-                _ => regex = self.operator(operand)?,
-            }
-        }
-    }
-
-    /// An operator behind an operand; says whether a regular expression may follow it.
-    fn operator(&mut self, operand: Operand) -> Result<bool> {
-        let Token::Mark(mark) = self.token else {
-            return Err("is not a program that every awk understands");
-        };
-        let divides = matches!(operand, Operand::Place | Operand::Value);
-        let regex = match mark {
-            "&&" | "||" | "~" | "!~" => true,
-            "==" | "!=" | "<" | "<=" | ">" | ">=" | "?" | ":" => false,
-            "+" | "-" | "*" | "%" | "^" => false,
-            "/" if divides => false,
-            "=" | "+=" | "-=" | "*=" | "%=" | "^=" | "/=" if operand == Operand::Place => false,
-            "/" | "/=" => return Err("has a slash that could be a division or a regular expression"),
-            _ => return Err("is not a program that every awk understands"),
-        };
-        if operand == Operand::List {
-            return Err("has a list where a value was expected");
-        }
-        self.advance()?;
-        if matches!(mark, "&&" | "||") {
-            self.newlines()?;
-        }
-        Ok(regex)
-    }
-
-    /// An operand with the signs before and the counters behind it.
-    fn unary(&mut self, regex: bool) -> Result<Operand> {
-        match self.token {
-            Token::Mark("!") => {
-                self.advance()?;
-                self.deeper(|parser| parser.unary(true))
-            }
-            Token::Mark("-" | "+") => {
-                self.advance()?;
-                match self.deeper(|parser| parser.unary(false))? {
-                    Operand::Place => Ok(Operand::Value),
-                    operand => Ok(operand),
-                }
-            }
-            Token::Mark("++" | "--") => {
-                self.advance()?;
-                if self.operand(false)? != Operand::Place {
-                    return Err("counts what is no variable");
-                }
-                Ok(Operand::Closed)
-            }
-            _ => {
-                let operand = self.operand(regex)?;
-                if matches!(self.token, Token::Mark("++" | "--")) {
-                    if operand != Operand::Place {
-                        return Err("counts what is no variable");
-                    }
-                    self.advance()?;
-                    return Ok(Operand::Closed);
-                }
-                Ok(operand)
-            }
-        }
-    }
-
-    fn operand(&mut self, regex: bool) -> Result<Operand> {
-        match self.token.clone() {
-            Token::Number | Token::Text(_) => {
-                self.advance()?;
-                Ok(Operand::Value)
-            }
-            Token::Mark("/" | "/=") => {
-                if !regex || self.is("/=") {
-                    return Err("has a slash that could be a division or a regular expression");
-                }
-                self.lexer.regex()?;
-                self.advance()?;
-                Ok(Operand::Closed)
-            }
-            Token::Mark("$") => {
-                self.advance()?;
-                self.deeper(Self::field)
-            }
-            Token::Mark("(") => {
-                self.advance()?;
-                Ok(if self.expressions(")")? == 1 {
-                    Operand::Value
-                } else {
-                    Operand::List
-                })
-            }
-            Token::Name(name, called) => self.word(&name, called),
-            _ => Err("is not a program that every awk understands"),
-        }
-    }
-
-    /// What follows a dollar sign: a number, a variable, another field or parentheses.
-    fn field(&mut self) -> Result<Operand> {
-        match self.token {
-            Token::Number => self.advance()?,
-            Token::Mark("$") => {
-                self.advance()?;
-                self.deeper(Self::field)?;
-            }
-            Token::Mark("(") => {
-                self.advance()?;
-                if self.expressions(")")? != 1 {
-                    return Err("is not a program that every awk understands");
-                }
-            }
-            _ => {
-                self.name()?;
-                if self.take("[")? {
-                    self.expressions("]")?;
-                }
-            }
-        }
-        Ok(Operand::Place)
-    }
-
-    fn word(&mut self, name: &str, called: bool) -> Result<Operand> {
-        if name == "fflush" && called {
-            self.advance()?;
-            self.expect("(")?;
-            self.expect(")")?;
-            return Ok(Operand::Closed);
-        }
-        if name == "length" && !called {
-            return self.bare_length();
-        }
-        let function = FUNCTIONS.contains(&name);
-        if function || MORE_FUNCTIONS.contains(&name) {
-            self.advance()?;
-            if !called && !(function && self.is("(")) {
-                return Err("uses a word that some awks reserve");
-            }
-            self.expect("(")?;
-            if matches!(name, "rand" | "srand" | "systime" | "strftime" | "length") && self.take(")")? {
-                return Ok(Operand::Value);
-            }
-            self.expressions(")")?;
-            return Ok(Operand::Value);
-        }
-        match name {
-            "system" if called => return Err("runs a command"),
-            "getline" => return Err("reads files or commands that it names itself"),
-            "ARGV" | "ARGC" => return Err("can name the files that it reads"),
-            _ if called => return Err("calls a function that is not known"),
-            _ => {}
-        }
-        self.name()?;
-        if self.take("[")? {
-            self.expressions("]")?;
-        }
-        Ok(Operand::Place)
-    }
-
-    /// `length` without parentheses: the length of the line, where nothing that awks read differently follows.
-    fn bare_length(&mut self) -> Result<Operand> {
-        self.advance()?;
-        if self.is("(") {
-            self.advance()?;
-            self.expressions(")")?;
-            return Ok(Operand::Value);
-        }
-        match self.token {
-            Token::Mark(
-                "<" | "<=" | ">" | ">=" | "==" | "!=" | ";" | "}" | ")" | "," | "]" | "{" | "&&" | "||",
-            )
-            | Token::Newline
-            | Token::End => Ok(Operand::Closed),
-            _ => Err("has something behind `length` that awks read differently"),
-        }
-    }
 }
 
 fn is_variable(name: &str) -> bool {
-    !RESERVED.contains(&name) && !FUNCTIONS.contains(&name) && !MORE_FUNCTIONS.contains(&name)
+    !lists(RESERVED, name) && !lists(FUNCTIONS, name) && !lists(MORE_FUNCTIONS, name)
 }
 
 #[cfg(test)]

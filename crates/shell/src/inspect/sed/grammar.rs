@@ -151,6 +151,12 @@ impl Parser {
                 if command != 't' {
                     jumps.push((label, self.at));
                 }
+                self.blanks();
+                // Not a comment: busybox takes it as part of the label.
+                return match self.peek() {
+                    None | Some(';' | '\n' | '}') => Ok(()),
+                    Some(_) => Err("has a label that seds end in different places"),
+                };
             }
             ':' if !addressed => {
                 self.label_on_line = true;
@@ -375,7 +381,6 @@ impl Parser {
         self.blanks();
         if self.peek() == Some('\\') {
             self.at += 1;
-            self.blanks();
             if self.peek() == Some('\n') {
                 // To a sed whose labels end with the line, the next line would be a command.
                 if self.label_on_line {
@@ -518,6 +523,10 @@ mod tests {
             "a",
             "a\nw y",
             "a\\",
+            "a\\\t\nw y",
+            "T#b;w y",
+            "b #b;w y",
+            "ba#b;w y",
             "r f;w y",
             "r f}",
             "r",
