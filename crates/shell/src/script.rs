@@ -782,10 +782,9 @@ fn has_long_descriptor(text: &str) -> bool {
     })
 }
 
-/// `2`, `-` and `2-`: a descriptor, not a file.
+/// `2` and `-`: a descriptor, not a file. `2-` moves one in bash and is a file to busybox.
 fn is_descriptor(word: &str) -> bool {
-    let digits = word.strip_suffix('-').unwrap_or(word);
-    word == "-" || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    word == "-" || (!word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// `{name}` directly before a redirect assigns.

@@ -194,6 +194,8 @@ fn what_shells_read_differently_is_refused() {
         "uniq f 10>/dev/null",
         "uniq f 01>/dev/null",
         "uniq f 12<g",
+        "ls >&1-",
+        "ls 2>&1-",
         "cd /etc &>/dev/null; cat shadow",
         "read x &>/dev/null",
         "sed 's/a/b/'{w,x}' y' f",
