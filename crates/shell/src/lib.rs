@@ -24,7 +24,7 @@ mod verdict;
 mod word;
 
 pub use limits::{MAX_COMPOUNDS, MAX_LENGTH, MAX_NESTING};
-pub use verdict::{Category, Intent, Reason, Risk, Verdict};
+pub use verdict::{Category, Intent, Needs, Reason, Risk, Verdict};
 
 /// Judges a command line.
 pub fn classify(command: &str) -> Verdict {

@@ -1,6 +1,6 @@
 //! What an analysis gathers while it walks a command.
 
-use crate::verdict::{Category, Intent, Reason, Risk, Verdict};
+use crate::verdict::{Category, Intent, Needs, Reason, Risk, Verdict};
 
 /// Findings so far. They only ever get worse: nothing found later makes an earlier finding milder.
 #[derive(Debug, Clone)]
@@ -10,6 +10,7 @@ pub(crate) struct Report {
     pub(crate) endless: Option<Category>,
     pub(crate) sensitive: bool,
     pub(crate) network: bool,
+    needs: Needs,
     hosts: Vec<String>,
     host_unknown: bool,
     reasons: Vec<(u8, Reason)>,
@@ -40,6 +41,7 @@ impl Report {
             endless: None,
             sensitive: false,
             network: false,
+            needs: Needs::NONE,
             hosts: Vec::new(),
             host_unknown: false,
             reasons: Vec::new(),
@@ -95,6 +97,11 @@ impl Report {
         }
     }
 
+    /// Its reading needs these sockets.
+    pub(crate) fn needs(&mut self, needs: Needs) {
+        self.needs = self.needs.union(needs);
+    }
+
     /// It reads, as far as its content was inspected.
     pub(crate) fn condition(&mut self, part: &str, why: impl Into<String>) {
         self.intent = self.intent.max(Intent::ReadOnlyConditional);
@@ -114,6 +121,7 @@ impl Report {
         self.sensitive |= inner.sensitive;
         self.network |= inner.network;
         self.host_unknown |= inner.host_unknown;
+        self.needs = self.needs.union(inner.needs);
         for host in inner.hosts {
             if !self.hosts.contains(&host) {
                 self.hosts.push(host);
@@ -157,6 +165,7 @@ impl Report {
             category: self.endless,
             sensitive: self.sensitive,
             network: self.network,
+            needs: self.needs,
             hosts: if self.host_unknown { Vec::new() } else { self.hosts },
             reasons: self.reasons.into_iter().map(|(_, reason)| reason).collect(),
             rewrite: None,

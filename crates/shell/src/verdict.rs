@@ -96,6 +96,52 @@ impl std::fmt::Display for Reason {
     }
 }
 
+/// The kinds of sockets that a command needs to do its reading, as the table declares them.
+///
+/// Where a read runs in a sandbox, every kind that is not set here can be denied. Name lookups (`ls -l`, `ps`, `id`) try
+/// a Unix socket too, work without it, and so declare nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one flag per address family, each of them independent"
+)]
+pub struct Needs {
+    /// Unix sockets: a daemon on the same machine (`docker ps`, `systemctl status`).
+    pub unix: bool,
+    /// Internet sockets: another host, a service on localhost, or an ioctl on such a socket (`curl`, `ifconfig`).
+    pub network: bool,
+    /// Netlink sockets: the kernel's network tables (`ip`, `ss`, `nft`).
+    pub netlink: bool,
+    /// Packet sockets: raw frames of an interface (`tcpdump`, `arping`).
+    pub packet: bool,
+}
+
+impl Needs {
+    /// No sockets at all.
+    pub const NONE: Self = Self {
+        unix: false,
+        network: false,
+        netlink: false,
+        packet: false,
+    };
+
+    /// What either of them needs.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self {
+            unix: self.unix || other.unix,
+            network: self.network || other.network,
+            netlink: self.netlink || other.netlink,
+            packet: self.packet || other.packet,
+        }
+    }
+
+    /// Whether it needs no sockets.
+    pub const fn is_none(self) -> bool {
+        !(self.unix || self.network || self.netlink || self.packet)
+    }
+}
+
 /// What a shell command can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -113,6 +159,8 @@ pub struct Verdict {
     pub network: bool,
     /// The hosts that it reaches, where they are written out. Empty while `network` is set means: not known.
     pub hosts: Vec<String>,
+    /// The sockets that its programs need, all of them together.
+    pub needs: Needs,
     /// Why, most decisive first.
     pub reasons: Vec<Reason>,
     /// An equivalent that ends, for an unbounded read.

@@ -6,7 +6,7 @@ use interlock_protocol::{
     CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Observation, Outcome, Receipt,
     ResourceId, RunState, SessionId, ToolCall, ToolName, UserId,
 };
-use interlock_shell::{Category, Intent, Reason, Risk, Verdict};
+use interlock_shell::{Category, Intent, Needs, Reason, Risk, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -44,6 +44,7 @@ pub(crate) fn analyse(command: &str) -> Verdict {
         category: None,
         sensitive: false,
         network: false,
+        needs: Needs::NONE,
         hosts: Vec::new(),
         reasons: Vec::new(),
         rewrite: None,

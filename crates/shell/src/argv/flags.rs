@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::parse::Parse;
+use super::parse::{NETWORK, Parse};
 use super::values::host_of;
 use crate::secret;
 use crate::table::{Flag, FlagEffect, FlagName, FlagValue, Kind, Style};
@@ -300,6 +300,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                 self.seen.bound |= !endless && !off;
             }
             FlagEffect::Net => {
+                self.report.needs(NETWORK);
                 if !matches!(kind, Some(Kind::Url | Kind::Host)) {
                     self.report.reaches(text.map(host_of), &part());
                 }

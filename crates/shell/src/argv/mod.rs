@@ -175,6 +175,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
             bare(node, context, report);
         }
     }
+    report.needs(node.sockets);
     if let Some(inspector) = node.inspect.as_deref() {
         inspect::run(inspector, node, args, context, report);
         return None;

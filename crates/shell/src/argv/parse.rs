@@ -8,8 +8,14 @@ use crate::inspect;
 use crate::report::Report;
 use crate::script;
 use crate::table::{Bare, FlagName, FlagValue, Kind, Node, Operands, RewriteRule, Style};
-use crate::verdict::{Category, Risk};
+use crate::verdict::{Category, Needs, Risk};
 use crate::word::Arg;
+
+/// What reaching a host needs.
+pub(super) const NETWORK: Needs = Needs {
+    network: true,
+    ..Needs::NONE
+};
 
 #[derive(Default)]
 pub(super) struct Seen {
@@ -94,6 +100,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                 None => break,
             }
         }
+        self.report.needs(node.sockets);
         self.chain.push(node);
     }
 
@@ -321,8 +328,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             }
         }
         for node in &self.chain {
-            if node.network && !self.report.network {
-                self.report.reaches(None, &called);
+            if node.network {
+                self.report.needs(NETWORK);
+                if !self.report.network {
+                    self.report.reaches(None, &called);
+                }
             }
             if node.sensitive && !self.seen.help {
                 self.report.secret(&called, "prints secrets");

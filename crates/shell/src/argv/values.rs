@@ -1,7 +1,7 @@
 //! What an operand or the value of a flag means.
 
 use super::Context;
-use super::parse::Parse;
+use super::parse::{NETWORK, Parse};
 use crate::inspect;
 use crate::report::Report;
 use crate::script;
@@ -257,6 +257,7 @@ impl Parse<'_, '_> {
         let node = self.node();
         let text = arg.text();
         let url = matches!(kind, Kind::Url);
+        self.report.needs(NETWORK);
         let odd = match &arg.value {
             Value::Known(text) => {
                 text.starts_with('-')

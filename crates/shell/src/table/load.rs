@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::flag::{self, FlagEffect, FlagName};
 use super::operand::Operands;
 use super::{Bare, Node, RewriteRule, Style};
-use crate::verdict::{Category, Risk};
+use crate::verdict::{Category, Needs, Risk};
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
@@ -64,6 +64,7 @@ struct Entry {
     bare: Option<String>,
     always: Option<String>,
     network: bool,
+    sockets: Option<String>,
     sensitive: bool,
     conditional: bool,
     inspect: Option<String>,
@@ -134,6 +135,7 @@ impl Entry {
             bare: mode.bare.or(base.bare),
             always: mode.always.or(base.always),
             network: mode.network || base.network,
+            sockets: mode.sockets.or(base.sockets),
             sensitive: mode.sensitive || base.sensitive,
             conditional: mode.conditional || base.conditional,
             inspect: mode.inspect,
@@ -328,6 +330,7 @@ fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
             Some(other) => return Err(format!("always `{other}`")),
         },
         network: entry.network,
+        sockets: sockets(entry.sockets.as_deref())?,
         sensitive: entry.sensitive,
         conditional: entry.conditional,
         inspect: entry.inspect.clone(),
@@ -415,6 +418,28 @@ fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
         insert(names, sub)?;
     }
     Ok(node)
+}
+
+/// The kinds of sockets that an entry declares.
+fn sockets(list: Option<&str>) -> Result<Needs, String> {
+    let mut needs = Needs::NONE;
+    let Some(list) = list else { return Ok(needs) };
+    if list.trim().is_empty() {
+        return Err("`sockets` is empty".to_owned());
+    }
+    for word in list.split_whitespace() {
+        let kind = match word {
+            "unix" => &mut needs.unix,
+            "network" => &mut needs.network,
+            "netlink" => &mut needs.netlink,
+            "packet" => &mut needs.packet,
+            other => return Err(format!("sockets `{other}`")),
+        };
+        if std::mem::replace(kind, true) {
+            return Err(format!("sockets `{word}` is listed twice"));
+        }
+    }
+    Ok(needs)
 }
 
 fn risk(word: Option<&str>) -> Result<Risk, String> {

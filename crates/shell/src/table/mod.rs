@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::verdict::{Category, Risk};
+use crate::verdict::{Category, Needs, Risk};
 
 pub(crate) use flag::{Flag, FlagEffect, FlagName, FlagValue};
 pub(crate) use operand::{Kind, Operands};
@@ -73,6 +73,8 @@ pub(crate) struct Node {
     pub(crate) bare: Bare,
     pub(crate) always: Option<Category>,
     pub(crate) network: bool,
+    /// The sockets that its reading needs.
+    pub(crate) sockets: Needs,
     pub(crate) sensitive: bool,
     pub(crate) conditional: bool,
     pub(crate) inspect: Option<String>,

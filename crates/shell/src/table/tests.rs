@@ -74,3 +74,34 @@ fn every_program_has_examples_that_must_be_allowed_and_refused() {
         .collect();
     assert!(lacking.is_empty(), "without examples: {}", lacking.join(", "));
 }
+
+#[test]
+fn sockets_that_reading_needs_are_the_ones_declared_for_each_program() {
+    for (command, unix, network, netlink) in [
+        ("docker ps", true, false, false),
+        ("docker ps | grep web", true, false, false),
+        ("systemctl status nginx", true, false, false),
+        ("virsh list --all", true, false, false),
+        ("kubectl get pods", false, true, false),
+        ("curl -s https://example.com", false, true, false),
+        ("dig example.com", false, true, false),
+        ("ping -c 1 example.com", false, true, false),
+        ("ss -tlnp", false, false, true),
+        ("ip addr", false, false, true),
+        ("timeout 5 ip addr; docker ps", true, false, true),
+        ("sh -c 'docker ps'", true, false, false),
+        ("ls -l /", false, false, false),
+        ("ps aux", false, false, false),
+        ("id", false, false, false),
+        ("getent passwd root", false, false, false),
+        ("journalctl -n 20", false, false, false),
+        ("cat http://example.com", false, false, false),
+    ] {
+        let needs = classify(command).needs;
+        assert_eq!(
+            (needs.unix, needs.network, needs.netlink),
+            (unix, network, netlink),
+            "{command}"
+        );
+    }
+}
