@@ -168,13 +168,14 @@ impl Walk<'_> {
             }
             ast::CompoundCommand::ForClause(clause) => {
                 self.assigns(&clause.variable_name, variable::harmless_for_shell);
-                let mut ordinary = clause.values.is_some();
+                let mut values = Vec::new();
                 for value in clause.values.iter().flatten() {
-                    ordinary &= self.word(&value.value);
+                    values.extend(self.word(&value.value));
                 }
-                if ordinary {
-                    context.course.loops_over_ordinary_files(&clause.variable_name);
+                if clause.values.is_none() {
+                    values.push(Arg::anything("$@"));
                 }
+                context.course.loops(&clause.variable_name, context.depth, values);
                 self.list(&clause.body.list, context);
             }
             ast::CompoundCommand::CaseClause(clause) => {
@@ -337,11 +338,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Checks a word; says whether it could only name ordinary files.
-    fn word(&mut self, raw: &str) -> bool {
+    /// Checks a word; gives what it could be.
+    fn word(&mut self, raw: &str) -> Vec<Arg<'static>> {
         let mut args = Vec::new();
         if let Err(refused) = word::expand(raw, &mut args) {
             self.refuse(raw, &refused, 0);
+            args.push(Arg::anything(raw));
         }
         for arg in &args {
             let nature = secret::nature(arg);
@@ -350,8 +352,7 @@ impl Walk<'_> {
                     .endless(Category::UnboundedStream, raw, "can be read for ever");
             }
         }
-        args.iter()
-            .all(|arg| secret::nature(arg) == secret::Nature::default())
+        args.into_iter().map(Arg::into_owned).collect()
     }
 
     fn refuse(&mut self, raw: &str, refused: &Refused, depth: usize) {

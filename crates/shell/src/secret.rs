@@ -190,6 +190,20 @@ const ORDINARY: &[&str] = &[
     "/var/spool/",
 ];
 
+/// Secrets that are known by their bare name, for commands whose folder is not known.
+const WELL_KNOWN: &[&str] = &[
+    "/etc/shadow*",
+    "/etc/gshadow*",
+    "/etc/master.passwd",
+    "/etc/sudoers",
+    "/etc/security/opasswd",
+    "/etc/krb5.keytab",
+    "/etc/ipsec.secrets",
+    "/proc/self/environ",
+    "/proc/kcore",
+    "/etc/corosync/authkey",
+];
+
 /// What the patterns above match by name but is public.
 const PUBLIC: &[&str] = &[
     "*.pub",
@@ -311,6 +325,46 @@ pub(crate) struct Nature {
     pub(crate) harmful: bool,
 }
 
+impl Nature {
+    /// What either of them means.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self {
+            secret: self.secret || other.secret,
+            endless: self.endless || other.endless,
+            harmful: self.harmful || other.harmful,
+        }
+    }
+}
+
+/// Whether an absolute pattern could match a relative name, in the right folder. Only patterns whose last part names
+/// something: `/etc/shadow*` does, `/etc/kubernetes/*.conf` and `/etc/openvpn/**` would match too much.
+fn could_be(name: &str, patterns: &[&str]) -> bool {
+    let name = normal(name);
+    let last = name.rsplit('/').next().unwrap_or("");
+    let last = tokens(last);
+    patterns
+        .iter()
+        .filter(|pattern| pattern.starts_with('/'))
+        .filter_map(|pattern| pattern.rsplit('/').next())
+        .filter(|tail| tail.bytes().take_while(u8::is_ascii_alphanumeric).count() >= 2)
+        .any(|tail| overlap(&last, &tokens(tail)))
+}
+
+/// Whether a relative name is that of a well-known secret, should the command run in its folder.
+pub(crate) fn could_be_secret_somewhere(name: &str) -> bool {
+    // A pattern that starts with a wildcard would match them all.
+    !name.contains('/') && !name.starts_with(['*', '?', '[']) && could_be(name, WELL_KNOWN)
+}
+
+/// What a relative name could be in a folder that is not known: a secret, and a device if it is named like one.
+pub(crate) fn nature_anywhere(name: &str) -> Nature {
+    Nature {
+        secret: true,
+        endless: could_be(name, ENDLESS),
+        harmful: could_be(name, HARMFUL),
+    }
+}
+
 /// What a file named by this argument could be. What is not known could be a secret.
 pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
     match &arg.value {
@@ -404,7 +458,7 @@ pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
 }
 
 /// Folds `//`, `/./`, `x/..` and links that lead around, so that one file has one name.
-fn normal(path: &str) -> String {
+pub(crate) fn normal(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

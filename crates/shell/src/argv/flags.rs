@@ -175,6 +175,13 @@ impl<'p, 'a> Parse<'p, 'a> {
         if let Some(flag) = self.chain.iter().rev().find_map(|n| n.long.get(name)) {
             return self.apply(FlagName::Long(name.to_owned()), flag, dashed, attached, next);
         }
+        // Output of FreeBSD's libxo, for any program that uses it: an encoder is a library, by path.
+        if name.starts_with("libxo") {
+            let node = self.node();
+            self.report
+                .write(node.risk, dashed, "can load an output encoder, which is code");
+            return 1;
+        }
         if matches!(name, "help" | "version") {
             self.seen.help = true;
             return 1;
@@ -224,12 +231,12 @@ impl<'p, 'a> Parse<'p, 'a> {
                 return self.apply(FlagName::Long(format!("{name}…")), flag, dashed, attached, next);
             }
         }
-        // A flag that nobody listed may still name a file.
-        if attached
-            .as_ref()
-            .is_some_and(|value| value.text().is_some() && secret::nature(value).secret)
-        {
-            self.report.secret(dashed, "holds secrets");
+        // A flag that is not listed may still name a file or a host.
+        if let Some(value) = &attached {
+            if value.text().is_some() && secret::nature(value).secret {
+                self.report.secret(dashed, "holds secrets");
+            }
+            self.address(value, dashed, true);
         }
         if !self.lenient() {
             let called = self.called();
@@ -296,13 +303,26 @@ impl<'p, 'a> Parse<'p, 'a> {
         match flag.effect {
             FlagEffect::Harmless => {}
             FlagEffect::Bound => {
-                let endless = text.is_some_and(|text| matches!(text, "all" | "-1" | "inf" | "infinity"));
-                self.seen.bound |= !endless && !off;
+                let waits = dashed.ends_with("timeout");
+                let endless = text.is_some_and(|text| {
+                    matches!(text, "all" | "-1" | "inf" | "infinity")
+                        || waits && (text.starts_with('-') || text.trim_end_matches(['s', 'm', 'h']) == "0")
+                });
+                self.seen.bound |= match &flag.value {
+                    // Only these values end it: `--watch=false`.
+                    FlagValue::Required(Kind::OneOf(words)) | FlagValue::Optional(Kind::OneOf(words)) => {
+                        text.is_some_and(|text| Kind::allows(words, text))
+                    }
+                    _ => !endless && !off,
+                };
             }
             FlagEffect::Net => {
                 self.report.needs(NETWORK);
-                if !matches!(kind, Some(Kind::Url | Kind::Host)) {
-                    self.report.reaches(text.map(host_of), &part());
+                match kind {
+                    Some(Kind::Url | Kind::Host) => {}
+                    // The name of a connection says nothing about the host.
+                    Some(Kind::Name) => self.report.reaches(None, &part()),
+                    _ => self.report.reaches(text.map(host_of), &part()),
                 }
             }
             FlagEffect::Secret => self.report.secret(&part(), "prints secrets"),
@@ -337,6 +357,9 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         if let (Some(kind), Some(value)) = (kind, value) {
             let part = format!("{dashed} {}", value.raw);
+            if !matches!(kind, Kind::Host | Kind::Url) {
+                self.address(&value, &part, true);
+            }
             self.value(kind, &value, &part);
         }
         count

@@ -2,11 +2,10 @@
 //!
 //! `parse` walks the arguments, `flags` and `values` say what each one means.
 
+mod course;
 mod flags;
 mod parse;
 mod values;
-
-use std::cell::{Cell, RefCell};
 
 use crate::inspect;
 use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
@@ -15,6 +14,7 @@ use crate::table::{self, Bare, Node};
 use crate::verdict::{Category, Risk};
 use crate::word::Arg;
 
+pub(crate) use course::Course;
 use parse::Parse;
 pub(crate) use values::file;
 
@@ -27,41 +27,6 @@ pub(crate) struct Context<'c> {
     pub(crate) feed: Feed,
     /// What the whole analysis knows so far.
     pub(crate) course: &'c Course,
-}
-
-/// What a command line has come to, while it is walked.
-#[derive(Debug, Default)]
-pub(crate) struct Course {
-    /// How many commands were judged already.
-    judged: Cell<usize>,
-    /// Where `cd` led, so that a relative path is not mistaken for another file.
-    folder: RefCell<String>,
-    /// Loop variables that only ever name ordinary files.
-    ordinary: RefCell<Vec<String>>,
-}
-
-impl Course {
-    /// A loop sets this variable to files that are no secrets.
-    pub(crate) fn loops_over_ordinary_files(&self, variable: &str) {
-        self.ordinary.borrow_mut().push(variable.to_owned());
-    }
-
-    /// Something sets variables: none of them is known any more.
-    pub(crate) fn forget_variables(&self) {
-        self.ordinary.borrow_mut().clear();
-    }
-
-    fn is_ordinary(&self, raw: &str) -> bool {
-        let name = raw
-            .trim_matches('"')
-            .trim_start_matches('$')
-            .trim_start_matches('{')
-            .trim_end_matches('}');
-        self.ordinary
-            .borrow()
-            .iter()
-            .any(|known| known == name && raw.contains('$'))
-    }
 }
 
 /// What a command's standard input is.
@@ -105,8 +70,7 @@ const SYSTEM: &[&str] = &[
 pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report) -> Option<String> {
     let first = args.first()?;
     let course = context.course;
-    course.judged.set(course.judged.get() + 1);
-    if context.depth > MAX_DEPTH || course.judged.get() > MAX_COMMANDS {
+    if context.depth > MAX_DEPTH || course.count() > MAX_COMMANDS {
         report.write(
             Risk::HighWrite,
             &first.raw,
@@ -137,17 +101,8 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
             program
         }
     };
-    if matches!(program, "cd" | "pushd") {
-        let operand = args[1..]
-            .iter()
-            .find(|arg| !arg.may_be_flag() || arg.text().is_none());
-        let folder = operand.map_or("~", |arg| arg.text().unwrap_or("/etc"));
-        let mut here = course.folder.borrow_mut();
-        *here = if folder.starts_with(['/', '~']) {
-            folder.to_owned()
-        } else {
-            format!("{here}/{folder}")
-        };
+    if matches!(program, "cd" | "chdir" | "pushd") {
+        course.changes_folder(&args[1..], context.depth);
     }
     let Some(node) = table::program(program) else {
         report.write(
@@ -163,6 +118,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
             .text()
             .is_some_and(|flag| matches!(flag, "--version" | "--help"))
         && node.inspect.is_none()
+        && node.loads.is_none()
     {
         report.read(name, "says what it is");
         return None;

@@ -7,7 +7,7 @@ use super::{Context, Feed, bare, endless_why, judge};
 use crate::inspect;
 use crate::report::Report;
 use crate::script;
-use crate::table::{Bare, FlagName, FlagValue, Kind, Node, Operands, RewriteRule, Style};
+use crate::table::{Bare, FlagName, FlagValue, Kind, Loads, Node, Operands, RewriteRule, Style};
 use crate::verdict::{Category, Needs, Risk};
 use crate::word::Arg;
 
@@ -105,8 +105,7 @@ impl<'p, 'a> Parse<'p, 'a> {
     }
 
     pub(super) fn lenient(&self) -> bool {
-        let node = self.node();
-        node.pure || node.unlisted_reads
+        self.node().unlisted_reads
     }
 
     /// The program as it was called, and the sub-commands.
@@ -276,6 +275,10 @@ impl<'p, 'a> Parse<'p, 'a> {
             }
         }
         inner.rewrites.clear();
+        if inner.network && self.chain.iter().any(|node| node.network) {
+            // What runs elsewhere reaches hosts from there.
+            inner.needs(NETWORK);
+        }
         if let Some(duration) = &self.seen.duration {
             inner.bounded_by(&format!("{} {duration}", self.called()));
         }
@@ -309,6 +312,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report
                 .write(node.risk, &called, "sends its input to another host");
         }
+        self.loads_code(&called);
         for node in &self.chain {
             if !node.needs.is_empty()
                 && !self.seen.help
@@ -371,6 +375,20 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report.read(&called, why);
         }
         self.rewrite()
+    }
+
+    /// Whether it runs code that lies in a folder which the command chose, or in any folder.
+    fn loads_code(&mut self, called: &str) {
+        let loads = self.chain.iter().rev().find_map(|node| node.loads);
+        let refused = match loads {
+            None | Some(Loads::Nowhere) => false,
+            Some(Loads::Elsewhere) => !self.context.course.stays(),
+            Some(Loads::Anywhere) => true,
+        };
+        if refused {
+            self.report
+                .write(self.node().risk, called, "loads code from the folder it runs in");
+        }
     }
 
     pub(super) fn rewrite(&self) -> Option<String> {

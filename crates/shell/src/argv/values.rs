@@ -43,6 +43,22 @@ impl Parse<'_, '_> {
                 format!("could turn into a flag of {}", node.name),
             );
         }
+        if !node.pure
+            && !node.unlisted_reads
+            && !node.dashes
+            && node.style != Style::Words
+            && arg
+                .text()
+                .is_some_and(|text| text.len() > 1 && text.starts_with('-'))
+        {
+            // Behind `--` it is an operand here, but programs hand their operands on, to ssh for example.
+            let called = self.called();
+            self.report.write(
+                node.risk,
+                &format!("{called} … {}", arg.raw),
+                "is an argument that looks like a flag",
+            );
+        }
         if self.guessed.iter().any(|level| {
             arg.text().is_none_or(|text| {
                 level
@@ -95,6 +111,9 @@ impl Parse<'_, '_> {
                 format!("could turn into several arguments of {}", node.name),
             );
         }
+        if !matches!(kind, Kind::Host | Kind::Url) {
+            self.address(arg, &arg.raw, false);
+        }
         self.value(kind, arg, &arg.raw);
     }
 
@@ -109,6 +128,22 @@ impl Parse<'_, '_> {
         }
         match kind {
             Kind::Text => {}
+            Kind::Folder => self.context.course.enters(arg, self.context.depth),
+            Kind::FileList => {
+                self.seen.files += 1;
+                if arg.text() == Some("-") {
+                    if !self.context.fed() {
+                        self.report
+                            .endless(Category::UnboundedStream, part, "waits for its standard input");
+                    }
+                } else {
+                    file(arg, part, self.context, self.report, self.seen.bound);
+                }
+                if arg.text() != Some("/dev/null") {
+                    self.report
+                        .secret(part, "names the files to open, which could hold secrets");
+                }
+            }
             Kind::Path => self.seen.files += 1,
             Kind::Word | Kind::Name => {
                 let slash = matches!(kind, Kind::Word);
@@ -142,6 +177,18 @@ impl Parse<'_, '_> {
                         .write(node.risk, part, "can name a file to write or read");
                 }
             }
+            Kind::GitFormat => {
+                if arg
+                    .text()
+                    .is_none_or(|text| text.contains("%G") || text.contains("%(signature"))
+                {
+                    self.report.write(
+                        Risk::HighWrite,
+                        part,
+                        "verifies signatures with the program that the repository names",
+                    );
+                }
+            }
             Kind::NoneOf(words) => {
                 if arg.text().is_none_or(|text| Kind::allows(words, text)) {
                     let called = self.called();
@@ -169,10 +216,7 @@ impl Parse<'_, '_> {
             Kind::Tree => {
                 self.seen.files += 1;
                 file(arg, part, self.context, self.report, self.seen.bound);
-                if secret::tree_holds_secrets(arg)
-                    || !self.context.course.folder.borrow().is_empty()
-                        && arg.text().is_some_and(|text| !text.starts_with('/'))
-                {
+                if self.context.course.tree_holds_secrets(arg, self.context.depth) {
                     self.report.secret(part, "shows files below it that hold secrets");
                 }
             }
@@ -253,6 +297,34 @@ impl Parse<'_, '_> {
         }
     }
 
+    /// A value that is an address is reached, or the file that a flag names is sent, whatever the flag is for.
+    pub(super) fn address(&mut self, arg: &Arg<'_>, part: &str, of_flag: bool) {
+        let node = self.node();
+        let Some(text) = arg.text().filter(|_| !node.pure) else {
+            return;
+        };
+        let connects = self
+            .chain
+            .iter()
+            .any(|node| node.network || !node.sockets.is_none());
+        for address in addresses(text) {
+            match address {
+                Address::Host(host) => {
+                    self.report.needs(NETWORK);
+                    self.report.reaches(Some(host), part);
+                }
+                Address::File(path) => {
+                    let path = Arg::known(path.to_owned());
+                    file(&path, part, self.context, self.report, self.seen.bound);
+                    if connects && of_flag {
+                        self.report
+                            .write(node.risk, part, "sends the content of a file to a service");
+                    }
+                }
+            }
+        }
+    }
+
     pub(super) fn reach(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
         let node = self.node();
         let text = arg.text();
@@ -327,32 +399,46 @@ fn plain_scheme(scheme: &str) -> bool {
     )
 }
 
+/// What a value names.
+enum Address<'t> {
+    Host(&'t str),
+    File(&'t str),
+}
+
+/// The addresses in a value: `https://host/…`, `qemu+ssh://host/…`, `name=tcp://host`, `file:///path`.
+fn addresses(text: &str) -> Vec<Address<'_>> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let scheme = before
+            .rsplit(|c: char| !(c.is_ascii_alphanumeric() || "+.-".contains(c)))
+            .next()
+            .unwrap_or("")
+            .to_ascii_lowercase();
+        let host = url_host(after);
+        match scheme.as_str() {
+            "file" | "fileb" => found.push(Address::File(after)),
+            // A socket or a store of this machine.
+            "unix" | "npipe" | "fd" | "" => {}
+            _ if host.is_empty() && !scheme.contains("ssh") => {}
+            _ => found.push(Address::Host(host)),
+        }
+        rest = after;
+    }
+    found
+}
+
 /// What reading this file means.
 pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut Report, bound: bool) {
     if let Some(address) = arg.text().filter(|text| text.contains("://")) {
         report.reaches(Some(url_host(address)), part);
     }
-    let mut nature = secret::nature(arg);
-    if arg.text().is_none() && context.course.is_ordinary(&arg.raw) {
-        nature = secret::Nature::default();
-    }
-    let folder = context.course.folder.borrow();
-    if let Some(text) = arg
-        .text()
-        .filter(|text| !folder.is_empty() && !text.starts_with(['/', '~']))
-    {
-        let there = secret::nature(&Arg::known(format!("{folder}/{text}")));
-        nature = secret::Nature {
-            secret: nature.secret || there.secret,
-            endless: nature.endless || there.endless,
-            harmful: nature.harmful || there.harmful,
-        };
-    }
+    let nature = context.course.nature(arg, context.depth);
     if nature.harmful {
         report.write(Risk::HighWrite, part, "does something when it is opened or read");
     }
     if nature.secret {
-        let why = if arg.text().is_some() {
+        let why = if secret::nature(arg).secret && arg.text().is_some() {
             "holds secrets"
         } else {
             "could be a file that holds secrets"

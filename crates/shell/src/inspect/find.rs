@@ -138,6 +138,10 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 if text.starts_with("-ok") {
                     report.endless(Category::InteractiveRepl, text, "asks before each run");
                 }
+                if text.ends_with("dir") {
+                    // It runs where it found the file.
+                    context.course.enters_any();
+                }
                 at = run(args, at, &starts, context, report);
             }
             "-files0-from" => {

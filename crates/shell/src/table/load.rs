@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::flag::{self, FlagEffect, FlagName};
 use super::operand::Operands;
-use super::{Bare, Node, RewriteRule, Style};
+use super::{Bare, Loads, Node, RewriteRule, Style};
 use crate::verdict::{Category, Needs, Risk};
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
@@ -49,6 +49,8 @@ struct Entry {
     risk: Option<String>,
     pure: bool,
     unlisted: Option<String>,
+    systems: Option<String>,
+    loads: Option<String>,
     style: Option<String>,
     numeric: bool,
     flags: String,
@@ -84,9 +86,22 @@ struct Entry {
     secret_operands: String,
     sends: bool,
     ordered: bool,
+    dashes: bool,
 }
 
 impl Entry {
+    fn parts(&self) -> impl Iterator<Item = &Self> {
+        self.sub.values().chain(self.when.values())
+    }
+
+    fn declares_systems(&self) -> bool {
+        self.systems.is_some() || self.parts().any(Self::declares_systems)
+    }
+
+    fn relies_on_systems(&self) -> bool {
+        self.pure || self.unlisted.is_some() || self.parts().any(Self::relies_on_systems)
+    }
+
     /// This level as it is in a mode: what the mode says replaces, flags come on top.
     fn in_mode(&self, mode: &Self, flags: &str) -> Self {
         let base = self.clone();
@@ -120,6 +135,8 @@ impl Entry {
             risk: mode.risk.or(base.risk),
             pure: mode.pure,
             unlisted: mode.unlisted.or(base.unlisted),
+            systems: mode.systems.or(base.systems),
+            loads: mode.loads.or(base.loads),
             style: mode.style.or(base.style),
             numeric: mode.numeric || base.numeric,
             flags: merged(&base.flags, &mode.flags),
@@ -172,6 +189,7 @@ impl Entry {
             },
             sends: mode.sends || base.sends,
             ordered: mode.ordered || base.ordered,
+            dashes: mode.dashes || base.dashes,
         }
     }
 }
@@ -269,7 +287,10 @@ fn read(index: usize) -> Result<Loaded, String> {
     let only_writes = entry.effect.as_deref() == Some("write") && entry.when.is_empty();
     let shows_reading = !entry.allow.is_empty() || !entry.unbounded.is_empty() || only_writes;
     let shows_both = shows_reading && (!entry.refuse.is_empty() || entry.pure);
-    let node = build(&first, &entry, Style::Gnu).map_err(|error| format!("{first}: {error}"))?;
+    if entry.declares_systems() && !entry.relies_on_systems() {
+        return Err(format!("{first}: `systems` without `pure` or `unlisted`"));
+    }
+    let node = build(&first, &entry, Style::Gnu, None).map_err(|error| format!("{first}: {error}"))?;
     Ok(Loaded {
         names,
         node,
@@ -278,7 +299,45 @@ fn read(index: usize) -> Result<Loaded, String> {
     })
 }
 
-fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
+/// Systems whose manuals an entry can name. `upstream`: a program with one implementation, whose manual was read.
+const SYSTEMS: &[&str] = &[
+    "gnu",
+    "util-linux",
+    "procps",
+    "busybox",
+    "bsd",
+    "macos",
+    "upstream",
+];
+
+/// Checks that an entry which trusts what it does not list names the manuals that were read for it.
+fn check_systems(entry: &Entry, systems: Option<&str>) -> Result<(), String> {
+    let named: Vec<&str> = systems.unwrap_or("").split_whitespace().collect();
+    if let Some(unknown) = named.iter().find(|name| !SYSTEMS.contains(name)) {
+        return Err(format!("systems `{unknown}`"));
+    }
+    if (entry.pure || entry.unlisted.is_some()) && named.is_empty() {
+        return Err("`pure` and `unlisted` need `systems`: whose manual was read".to_owned());
+    }
+    // A flag that is listed nowhere reads only if that holds wherever a program of this name exists.
+    let linux = ["gnu", "util-linux", "procps"];
+    let everywhere = named == ["upstream"]
+        || named.iter().any(|name| linux.contains(name))
+            && ["busybox", "bsd", "macos"]
+                .iter()
+                .all(|name| named.contains(name));
+    if entry.unlisted.is_some() && !everywhere {
+        return Err(
+            "`unlisted` needs `systems` to name upstream, or a Linux implementation, busybox, bsd and macos"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> Result<Node, String> {
+    let systems = entry.systems.as_deref().or(systems);
+    check_systems(entry, systems)?;
     let style = match entry.style.as_deref() {
         None => inherited,
         Some("gnu") => Style::Gnu,
@@ -305,6 +364,13 @@ fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
             None => false,
             Some("read") => true,
             Some(other) => return Err(format!("unlisted `{other}`")),
+        },
+        loads: match entry.loads.as_deref() {
+            None => None,
+            Some("elsewhere") => Some(Loads::Elsewhere),
+            Some("anywhere") => Some(Loads::Anywhere),
+            Some("nowhere") => Some(Loads::Nowhere),
+            Some(other) => return Err(format!("loads `{other}`")),
         },
         style,
         numeric: entry.numeric,
@@ -361,11 +427,13 @@ fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
             .collect(),
         sends: entry.sends,
         ordered: entry.ordered,
+        dashes: entry.dashes,
         filters: entry.always.as_deref() == Some("stdin"),
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);
-        let node_in_mode = build(name, &merged, style).map_err(|error| format!("when {flags}: {error}"))?;
+        let node_in_mode =
+            build(name, &merged, style, systems).map_err(|error| format!("when {flags}: {error}"))?;
         node.modes.push((flag_names(flags, style)?, node_in_mode));
     }
     if let Some(inspect) = &node.inspect
@@ -404,7 +472,8 @@ fn build(name: &str, entry: &Entry, inherited: Style) -> Result<Node, String> {
     };
     let mut insert = |names: &str, sub: &Entry| -> Result<(), String> {
         for sub_name in names.split_whitespace() {
-            let child = build(sub_name, sub, style).map_err(|error| format!("{sub_name}: {error}"))?;
+            let child =
+                build(sub_name, sub, style, systems).map_err(|error| format!("{sub_name}: {error}"))?;
             if node.subs.insert(sub_name.to_owned(), child).is_some() {
                 return Err(format!("sub-command `{sub_name}` is listed twice"));
             }

@@ -39,6 +39,17 @@ pub(crate) enum Bare {
     Stream,
 }
 
+/// Whether a program runs code that it finds in its working folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loads {
+    /// It does not, although the level above does.
+    Nowhere,
+    /// It does, and reads only in the folder where the command starts, which the command did not choose.
+    Elsewhere,
+    /// It does, wherever it runs.
+    Anywhere,
+}
+
 /// How to make an endless call end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RewriteRule {
@@ -61,6 +72,8 @@ pub(crate) struct Node {
     pub(crate) risk: Risk,
     pub(crate) pure: bool,
     pub(crate) unlisted_reads: bool,
+    /// Whether it runs code from its folder; `None` is what the level above says.
+    pub(crate) loads: Option<Loads>,
     pub(crate) style: Style,
     pub(crate) numeric: bool,
     /// Flags of one letter.
@@ -89,6 +102,8 @@ pub(crate) struct Node {
     pub(crate) instead: Vec<FlagName>,
     /// Flags end at the first operand, in programs that otherwise read them their own way.
     pub(crate) ordered: bool,
+    /// Operands may look like flags: it hands them to a program that only reads.
+    pub(crate) dashes: bool,
     /// What this level becomes if one of the flags is given.
     pub(crate) modes: Vec<(Vec<FlagName>, Node)>,
     /// Operands that name secrets.

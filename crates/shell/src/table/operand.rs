@@ -8,6 +8,10 @@ pub(crate) enum Kind {
     File,
     /// A directory or file that is read with everything below it.
     Tree,
+    /// A file that names the files which are opened.
+    FileList,
+    /// The folder in which it runs.
+    Folder,
     Host,
     Url,
     Write,
@@ -28,6 +32,8 @@ pub(crate) enum Kind {
     Var,
     /// The output format of curl, which can name files.
     CurlFormat,
+    /// The output format of git, which can ask for a signature to be verified.
+    GitFormat,
     /// One of these words; a word that ends in `*` is a prefix.
     OneOf(Vec<String>),
     /// Anything but these words.
@@ -41,6 +47,8 @@ impl Kind {
             "path" => Self::Path,
             "file" => Self::File,
             "tree" => Self::Tree,
+            "filelist" => Self::FileList,
+            "folder" => Self::Folder,
             "host" => Self::Host,
             "url" => Self::Url,
             "write" => Self::Write,
@@ -56,6 +64,7 @@ impl Kind {
             "pem" => Self::Pem,
             "var" => Self::Var,
             "curlfmt" => Self::CurlFormat,
+            "gitfmt" => Self::GitFormat,
             words if words.starts_with('!') => {
                 Self::NoneOf(words[1..].split('|').map(str::to_owned).collect())
             }
@@ -66,7 +75,10 @@ impl Kind {
 
     /// Whether it names a file or folder, so that without one a filter waits for its input.
     pub(crate) const fn is_file(&self) -> bool {
-        matches!(self, Self::File | Self::Tree | Self::Path | Self::Pem)
+        matches!(
+            self,
+            Self::File | Self::FileList | Self::Tree | Self::Path | Self::Pem
+        )
     }
 
     /// Whether a list of allowed words has this one.

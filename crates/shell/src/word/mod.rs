@@ -77,6 +77,17 @@ impl<'a> Arg<'a> {
         }
     }
 
+    /// The same, without the command that it was cut from.
+    pub(crate) fn into_owned(self) -> Arg<'static> {
+        Arg {
+            raw: Cow::Owned(self.raw.into_owned()),
+            value: match self.value {
+                Value::Known(text) => Value::Known(Cow::Owned(text.into_owned())),
+                Value::Unknown(unknown) => Value::Unknown(unknown),
+            },
+        }
+    }
+
     /// The text, where it is certain.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {

@@ -7,6 +7,7 @@ use sqlparser::ast::{
 };
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::report::Report;
 use crate::table::Node;
@@ -406,6 +407,9 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
     } else {
         Box::new(GenericDialect {})
     };
+    if let Some(word) = writing_word(dialect.as_ref(), text) {
+        return Err(format!("has `{word}`, which writes"));
+    }
     let statements = Parser::new(dialect.as_ref())
         .with_recursion_limit(32)
         .try_with_sql(text)
@@ -419,6 +423,24 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
         secret |= statement_reads(statement)?;
     }
     Ok(Reading { secret })
+}
+
+/// A word that only a statement which writes has, unless it is quoted. The parser takes some of them for names:
+/// `select into x from y` has no column `into`, it makes the table `x`.
+fn writing_word(dialect: &dyn Dialect, text: &str) -> Option<String> {
+    let tokens = Tokenizer::new(dialect, text).tokenize().ok()?;
+    tokens.into_iter().find_map(|token| match token {
+        Token::Word(word)
+            if word.quote_style.is_none()
+                && matches!(
+                    word.value.to_ascii_lowercase().as_str(),
+                    "into" | "outfile" | "dumpfile"
+                ) =>
+        {
+            Some(word.value)
+        }
+        _ => None,
+    })
 }
 
 /// Whether a statement only reads; says whether it reads secrets.
