@@ -155,6 +155,7 @@ mod tests {
             sensitive: false,
             network: false,
             hosts: Vec::new(),
+            needs: interlock_shell::Needs::NONE,
             reasons: vec![Reason {
                 part: "ls /".into(),
                 why: "lists a directory".into(),
