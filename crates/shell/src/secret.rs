@@ -237,6 +237,28 @@ const HARMFUL: &[&str] = &[
     "/dev/nst*",
 ];
 
+/// Devices that may be read. Any other one does something when it is opened or read: it resets a modem, takes a key stroke
+/// from its reader, starts a camera, arms a watchdog.
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/fd/*",
+    "/dev/shm/**",
+    "/dev/tty",
+    "/dev/console",
+    "/dev/pts/*",
+    "/dev/hwrng",
+];
+
+/// Names of sockets and pipes, which hand what they hold to the one who reads.
+const PIPES: &[&str] = &["*.sock", "*.socket", "*.fifo", "*.pipe", "fifo", "initctl"];
+
 /// Files that can be read for ever, or that wait.
 const ENDLESS: &[&str] = &[
     "/dev/zero",
@@ -306,6 +328,8 @@ static SECRET: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(SECRETS));
 static TELLS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(TELLING));
 static OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PUBLIC));
 static ACTS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(HARMFUL));
+static MAY_BE_READ: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(DEVICES));
+static HANDS_OUT: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PIPES));
 static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS));
 
 /// Whether a path, written out, is one of these.
@@ -379,7 +403,11 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
             Nature {
                 secret: is_secret(&path),
                 endless: is_one_of(&path, &NEVER_ENDS),
-                harmful: is_one_of(&path, &ACTS),
+                harmful: is_one_of(&path, &ACTS)
+                    || is_one_of(&path, &HANDS_OUT)
+                    || path.starts_with("/dev/")
+                        && !is_one_of(&path, &MAY_BE_READ)
+                        && !is_one_of(&path, &SECRET),
             }
         }
         Value::Unknown(unknown) => match &unknown.glob {
@@ -387,6 +415,10 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 let glob = normal(glob);
                 let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
                 let absolute = glob.starts_with('/');
+                let devices = glob.starts_with("/dev/")
+                    && !["/dev/shm/", "/dev/fd/", "/dev/pts/"]
+                        .iter()
+                        .any(|folder| glob.starts_with(folder));
                 let glob = tokens(&glob);
                 let secret = SECRET
                     .iter()
@@ -394,7 +426,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 Nature {
                     secret,
                     endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
-                    harmful: absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
+                    harmful: devices || absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
                 }
             }
             None => Nature {

@@ -307,6 +307,12 @@ impl Parse<'_, '_> {
             .chain
             .iter()
             .any(|node| node.network || !node.sockets.is_none());
+        // `az … --query @/path`: the content of the file is the value.
+        if connects && ["@/", "@~", "@."].iter().any(|mark| text.starts_with(mark)) {
+            file(arg, part, self.context, self.report, self.seen.bound);
+            self.report
+                .write(node.risk, part, "sends the content of a file to a service");
+        }
         for address in addresses(text) {
             match address {
                 Address::Host(host) => {
@@ -348,6 +354,10 @@ impl Parse<'_, '_> {
         }
         if text.is_some_and(|text| text.starts_with("file:")) && secret::nature(arg).secret {
             self.report.secret(part, "holds secrets");
+        }
+        // Where an address is expected, a path is often taken too.
+        if url && text.is_none_or(|text| text.starts_with(['/', '.', '~'])) {
+            file(arg, part, self.context, self.report, self.seen.bound);
         }
         let host = text.map(if matches!(kind, Kind::Url) {
             url_host
