@@ -2,7 +2,7 @@
 //!
 //! Scripts made of `cd`, `pushd`, subshells, loops and conditions run in bash and in a plain shell. The programs that
 //! would print a file are replaced by a marker that notes the real path of what it was given. A script that reached
-//! `/etc/shadow` must have been called sensitive, or not a read at all.
+//! `/etc/shadow` or `/proc/keys` must have been called sensitive, or not a read at all.
 
 #![expect(
     clippy::unwrap_used,
@@ -148,14 +148,35 @@ fn script() -> impl Strategy<Value = String> {
 fn scripts() -> Vec<String> {
     let mut runner = TestRunner::new(Config::default());
     let mut scripts = fixed();
+    scripts.extend(fixed().iter().map(|text| about_keys(text)));
     let script = script();
     while scripts.len() < CASES {
         let text = script.new_tree(&mut runner).expect("a script").current();
         if text.len() < 400 {
+            scripts.push(about_keys(&text));
             scripts.push(text);
         }
     }
     scripts
+}
+
+/// The same script about `/proc/keys`, whose bare name says nothing: only the folder gives it away.
+fn about_keys(text: &str) -> String {
+    [
+        ("/etc", "/proc"),
+        ("/ssl", "/sys"),
+        ("ssl/", "sys/"),
+        ("etc/", "proc/"),
+        ("cd etc", "cd proc"),
+        ("sha*", "key*"),
+        ("/s*", "/k*"),
+        ("s[h]adow", "k[e]ys"),
+        ("sh?dow", "k?ys"),
+        ("shado\\w", "key\\s"),
+        ("shadow", "keys"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// Scripts that once passed.
@@ -242,7 +263,10 @@ fn what_opens_a_secret_is_sensitive_wherever_it_runs() {
     let mut missed = Vec::new();
     for (job, text) in &jobs {
         let opened = fs::read_to_string(job.join("opened")).unwrap_or_default();
-        if opened.lines().any(|path| path == "/etc/shadow") {
+        if opened
+            .lines()
+            .any(|path| path == "/etc/shadow" || path == "/proc/keys")
+        {
             reached += 1;
             if !classify(text).sensitive {
                 missed.push(text.clone());
@@ -253,7 +277,7 @@ fn what_opens_a_secret_is_sensitive_wherever_it_runs() {
     missed.dedup();
     assert!(
         missed.is_empty(),
-        "{} scripts opened /etc/shadow and were not called sensitive:\n{}",
+        "{} scripts opened a secret and were not called sensitive:\n{}",
         missed.len(),
         missed.join("\n---\n")
     );
