@@ -46,7 +46,7 @@ true
 "#;
 
 fn folder() -> impl Strategy<Value = String> {
-    select(&[
+    let others = select(&[
         "/etc",
         "/",
         "..",
@@ -71,11 +71,12 @@ fn folder() -> impl Strategy<Value = String> {
         "-P /etc",
         "''",
     ])
-    .prop_map(str::to_owned)
+    .prop_map(str::to_owned);
+    prop_oneof![2 => Just("/etc".to_owned()), 1 => others]
 }
 
 fn name() -> impl Strategy<Value = String> {
-    select(&[
+    let others = select(&[
         "shadow",
         "./shadow",
         "hosts",
@@ -101,7 +102,8 @@ fn name() -> impl Strategy<Value = String> {
         "-- shadow",
         "a/../shadow",
     ])
-    .prop_map(str::to_owned)
+    .prop_map(str::to_owned);
+    prop_oneof![2 => Just("shadow".to_owned()), 1 => others]
 }
 
 /// One command.
