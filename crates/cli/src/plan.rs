@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 
 use interlock_gate::{Hold, HoldStatus, expected};
 use interlock_protocol::{
-    Arguments, ContentHash, Expectation, HoldId, ResourceId, RiskLevel, SessionId, ToolKind, ToolName, UserId,
+    Arguments, ContentHash, Expectation, HoldId, Identity, ResourceId, RiskLevel, SessionId, ToolKind,
+    ToolName, UserId, reveal, reveal_line,
 };
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::steps::{moment, seconds, summary};
-use crate::terminal::{Paint, Tone, visible, visible_lines};
+use crate::terminal::{Paint, Tone};
 
 /// A hold, for programs.
 #[derive(Serialize)]
@@ -23,6 +24,7 @@ pub(crate) struct HoldForm<'a> {
     kind: ToolKind,
     risk: RiskLevel,
     resource: Option<&'a ResourceId>,
+    identity: Option<&'a Identity>,
     command: Option<&'a str>,
     arguments: &'a Arguments,
     expectation: Option<&'a Expectation>,
@@ -33,6 +35,36 @@ pub(crate) struct HoldForm<'a> {
     status: &'static str,
     decided_by: Option<&'a UserId>,
     denial: Option<&'a str>,
+    /// The rows of the plan as people may see them, and how many characters were written out.
+    #[serde(flatten)]
+    shown: Shown,
+}
+
+/// A plan as people may see it.
+#[derive(Serialize)]
+struct Shown {
+    shown: Vec<(String, String)>,
+    hidden_characters: usize,
+}
+
+impl Shown {
+    fn of(hold: &Hold) -> Self {
+        let mut hidden_characters = 0;
+        let shown = hold
+            .plan
+            .rows()
+            .into_iter()
+            .map(|(label, value)| {
+                let value = reveal(&value);
+                hidden_characters += value.hidden;
+                (reveal_line(&label).text, value.text)
+            })
+            .collect();
+        Self {
+            shown,
+            hidden_characters,
+        }
+    }
 }
 
 impl<'a> HoldForm<'a> {
@@ -51,6 +83,8 @@ impl<'a> HoldForm<'a> {
             kind: plan.kind,
             risk: plan.risk,
             resource: plan.resource(),
+            identity: plan.target.as_ref().map(|target| &target.identity),
+            shown: Shown::of(hold),
             command: plan.command.as_deref(),
             arguments: &plan.arguments,
             expectation: plan.expectation.as_ref(),
@@ -108,6 +142,10 @@ pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
         },
     );
     rows.push(("resource", resource));
+    let identity = plan.target.as_ref().map(|target| &target.identity);
+    if let Some(identity) = identity.filter(|identity| !identity.is_empty()) {
+        rows.push(("machine", visible(&identity.to_string())));
+    }
     if let Some(command) = &plan.command {
         rows.push(("command", whole(command)));
     }
@@ -129,6 +167,11 @@ pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
             |expectation| visible(&expected(expectation)),
         ),
     ));
+    let hidden = Shown::of(hold).hidden_characters;
+    if hidden > 0 {
+        let warning = format!("{hidden} hidden characters are written out as ⟦U+…⟧");
+        rows.push(("careful", paint.paint(Tone::Careful, &warning)));
+    }
     for reason in &hold.reasons {
         rows.push(("because", visible(reason)));
     }
@@ -157,7 +200,82 @@ fn paint_padded(name: &str, paint: Paint) -> String {
     paint.paint(Tone::Quiet, &format!("{name:<10}"))
 }
 
+/// A text of a plan on one line: never cut, with everything that does not print written out.
+fn visible(text: &str) -> String {
+    reveal_line(text).text
+}
+
 /// A text that someone is about to approve is never cut.
 fn whole(text: &str) -> String {
-    visible_lines(text).replace('\n', "\n              ")
+    reveal(text).text.replace('\n', "\n              ")
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_protocol::unreveal;
+    use serde_json::json;
+
+    use super::*;
+
+    fn hold(command: &str, content: &str) -> Hold {
+        serde_json::from_value(json!({
+            "id": "hold_1", "call": "call_1", "plan_hash": "0".repeat(64), "reasons": ["because"], "four_eyes": "off",
+            "opened_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T00:10:00Z", "status": {"status": "pending"},
+            "plan": {
+                "session": "ses_1", "execution": "exe_1", "call": "call_1", "tool": "infra_control", "action": "command",
+                "arguments": {"action": "command", "command": command, "content": content},
+                "kind": "write", "risk": "medium", "command": command, "timeout_seconds": 30,
+                "target": {
+                    "id": "host:box", "name": "box",
+                    "identity": {"endpoint": "10.0.0.5:22", "ssh_host_key": "SHA256:abc"},
+                },
+            },
+        }))
+        .unwrap()
+    }
+
+    /// The text of a row, read off what is shown.
+    fn row<'a>(text: &'a str, name: &str, next: &str) -> Option<&'a str> {
+        let (_, rest) = text.split_once(&format!("\n  {name:<10}  "))?;
+        rest.split_once(&format!("\n  {next:<10}  ")).map(|(row, _)| row)
+    }
+
+    #[test]
+    fn what_will_run_can_be_read_off_the_terminal_to_the_last_byte() {
+        for hostile in [
+            "rm -rf /srv\u{202e}/gnimoc",
+            "a\u{200b}b\u{e0041}\u{fe0f}",
+            "\u{1b}[2J\u{1b}]0;x\u{7}",
+            "line\n\u{1b}[1Aother\r\n",
+            "⟦U+202E⟧ e\u{301}\u{302}\u{303}\u{304}",
+            &format!("{}{}", "0123456789abcdef".repeat(4), "y".repeat(5000)),
+        ] {
+            let hold = hold(hostile, hostile);
+            let text = render(&hold, hold.opened_at, Paint::Off);
+            let command = row(&text, "command", "argument").unwrap();
+            let shown = command.replace("\n              ", "\n");
+            assert_eq!(unreveal(&shown).as_deref(), Some(hostile), "{text}");
+            let content = row(&text, "argument", "risk").unwrap();
+            let shown = content.replace("\n              ", "\n");
+            assert_eq!(
+                unreveal(shown.strip_prefix("content = ").unwrap()).as_deref(),
+                Some(hostile)
+            );
+            assert_eq!(
+                text.contains("hidden characters"),
+                hostile.contains(|c: char| !c.is_alphanumeric()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_machine_is_shown() {
+        let hold = hold("true", "x");
+        let text = render(&hold, hold.opened_at, Paint::Off);
+        assert!(
+            text.contains("machine     at 10.0.0.5:22, SSH key SHA256:abc\n"),
+            "{text}"
+        );
+    }
 }

@@ -338,6 +338,7 @@ impl Agent {
             summary,
             reading,
             discovered,
+            identity,
         } = done;
         let masker = &work.engine.setup.masker;
         let now = Timestamp::now();
@@ -357,7 +358,7 @@ impl Agent {
                         masker.mask_value(&mut reading.data);
                     }
                 }
-                Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading)?)
+                Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
             }
         };
         let mut metadata = json!({

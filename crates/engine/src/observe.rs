@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use interlock_gate::{DueReading, Moment, PendingVerification, State};
-use interlock_protocol::{CallId, ContentHash, EventBody, Evidence, EvidenceId, ToolName};
+use interlock_protocol::{CallId, ContentHash, EventBody, Evidence, EvidenceId, Identity, ToolName};
 use interlock_store::Record;
 use interlock_tools::Reading;
 use jiff::Timestamp;
@@ -43,19 +43,20 @@ impl Agent {
     }
 
     async fn observe(&mut self, work: &Work, due: &DueReading, moment: Moment) -> Result<(), Error> {
-        let look = work
-            .engine
-            .setup
-            .inventory
-            .observe(&due.resource, &due.expectation);
+        let inventory = &work.engine.setup.inventory;
+        let look = async {
+            let identity = inventory.identity(&due.resource).await;
+            let reading = inventory.observe(&due.resource, &due.expectation).await;
+            reading.map(|reading| (reading, identity))
+        };
         let reading = tokio::time::timeout(OBSERVE_WITHIN, look).await.ok().flatten();
         let now = Timestamp::now();
         let evidence = match reading {
             None => None,
-            Some(mut reading) => {
+            Some((mut reading, identity)) => {
                 work.engine.setup.masker.mask_value(&mut reading.data);
                 let call = CallId::from_bytes(draw()?);
-                Some(self.evidence(work, (call, observer()), reading)?)
+                Some(self.evidence(work, (call, observer()), reading, identity)?)
             }
         };
         let ends = work.tape().observe(due, evidence, moment, now);
@@ -72,6 +73,7 @@ impl Agent {
         work: &Work,
         (call, tool): (CallId, ToolName),
         reading: Reading,
+        identity: Identity,
     ) -> Result<Evidence, Error> {
         let Reading {
             resource,
@@ -87,6 +89,7 @@ impl Agent {
             call,
             tool,
             resource,
+            identity,
             taken_at,
             hash: ContentHash::of_json(&data),
             data,

@@ -1,6 +1,6 @@
 //! A human decides. Approving, denying, editing and expiring holds, as functions of values.
 
-use interlock_protocol::{Arguments, ErrorCode, ToolCall, UserId};
+use interlock_protocol::{Arguments, ErrorCode, Identity, ToolCall, UserId};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -106,8 +106,14 @@ impl Gate {
         let mut assessed = self
             .assess(world, session, &hold.plan.execution, call, origin, situation)
             .map_err(|refusal| self.note_refusal(session, &hold.plan.execution, refusal, now))?;
-        let unchanged = plan::hash(&assessed.plan, assessed.fingerprint) == hold.plan_hash
-            && assessed.plan.target == hold.plan.target;
+        let mut compared = assessed.plan.clone();
+        if self.broken(Sabotage::AnotherMachineRuns)
+            && let (Some(now), Some(was)) = (&mut compared.target, &hold.plan.target)
+        {
+            now.identity.clone_from(&was.identity);
+        }
+        let unchanged = plan::hash(&compared, assessed.fingerprint) == hold.plan_hash
+            && compared.target == hold.plan.target;
         if !unchanged {
             if self.broken(Sabotage::ApprovesAnotherPlan) {
                 assessed.plan.arguments.insert("swapped".to_owned(), json!(true));
@@ -405,6 +411,11 @@ fn changed(session: &Session, hold: &Hold, now: &Plan) -> Box<Refusal> {
         }
     };
     let id = |plan: &Plan| plan.resource().map(ToString::to_string);
+    let identity = |plan: &Plan| {
+        let target = plan.target.as_ref();
+        target.map_or_else(Identity::default, |target| target.identity.clone())
+    };
+    let moved = identity(was).changes(&identity(now));
     note("resource_id", json!(id(was)), json!(id(now)));
     note(
         "name",
@@ -424,11 +435,24 @@ fn changed(session: &Session, hold: &Hold, now: &Plan) -> Box<Refusal> {
         json!(was.timeout_seconds),
         json!(now.timeout_seconds),
     );
+    for change in &moved {
+        note(change.fact.as_str(), json!(change.was), json!(change.now));
+    }
+    let message = match (was.resource(), moved.is_empty()) {
+        (Some(id), false) => {
+            let moved: Vec<String> = moved.iter().map(ToString::to_string).collect();
+            format!(
+                "`{id}` is not the machine that the plan was made for: {}.",
+                moved.join("; ")
+            )
+        }
+        (None, _) | (_, true) => "What the plan was made for has changed since.".to_owned(),
+    };
     Refusal::new(
         Rule::LiveState,
         ErrorCode::StrictResolution,
         about(session, was),
-        "What the plan was made for has changed since.",
+        message,
     )
     .detail("changes", changes)
     .hint("A new proposal is planned against the present state.")

@@ -71,6 +71,8 @@ pub enum ExpectRule {
         /// The argument with the content.
         content: String,
     },
+    /// The file that this argument names has what the write made of it.
+    FilePatched(String),
     /// The file that this argument names is gone.
     FileAbsent(String),
     /// The container runs from the image that this argument names.
@@ -119,6 +121,7 @@ impl ExpectRule {
                 path: text(path)?,
                 hash: interlock_protocol::ContentHash::of(text(content)?),
             },
+            Self::FilePatched(path) => Expectation::FilePatched { path: text(path)? },
             Self::FileAbsent(path) => Expectation::FileAbsent { path: text(path)? },
             Self::Image(argument) => Expectation::ContainerImage {
                 image: text(argument)?,
@@ -173,6 +176,8 @@ pub struct Action {
     pub command: Option<String>,
     /// The argument that names a file or folder.
     pub path: Option<String>,
+    /// Whether it turns its target off, or restarts it.
+    pub power: bool,
     /// The kinds of resource it is for; none named, any.
     pub kinds: BTreeSet<ResourceKind>,
     /// What must be observed afterwards.
@@ -335,6 +340,7 @@ impl Catalogue {
             // Judged wherever it stands, and not needed: only the server knows which of its calls need one.
             command: None,
             path: None,
+            power: false,
             kinds: BTreeSet::new(),
             expect: None,
         };
@@ -476,6 +482,8 @@ struct ActionRow {
     routed: bool,
     #[serde(default)]
     exempt: bool,
+    #[serde(default)]
+    power: bool,
     opens: Option<String>,
     command: Option<String>,
     kinds: Option<BTreeSet<ResourceKind>>,
@@ -509,6 +517,7 @@ impl Row {
             opens: None,
             command: self.command.clone(),
             path: self.path.clone(),
+            power: false,
             kinds: self.kinds.clone(),
             expect: None,
         };
@@ -553,6 +562,7 @@ impl Row {
                     opens: row.opens,
                     command: row.command,
                     path: self.path.clone(),
+                    power: row.power,
                     kinds: row.kinds.unwrap_or_else(|| self.kinds.clone()),
                     expect: row.expect,
                 };

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use interlock_protocol::{ResourceId, ResourceKind};
+use interlock_protocol::{Identity, ResourceId, ResourceKind};
 use jiff::{SignedDuration, Timestamp};
 
 /// How long an entry lives after its last use.
@@ -51,6 +51,8 @@ pub struct ResolvedResource {
     pub aliases: Vec<String>,
     /// The state it was in, where its kind has one.
     pub state: Option<String>,
+    /// Which machine it is, as far as discovery could tell.
+    pub identity: Identity,
 }
 
 impl ResolvedResource {
@@ -61,6 +63,7 @@ impl ResolvedResource {
             name: name.into(),
             aliases: Vec::new(),
             state: None,
+            identity: Identity::default(),
         }
     }
 
@@ -75,6 +78,13 @@ impl ResolvedResource {
     #[must_use]
     pub fn in_state(mut self, state: impl Into<String>) -> Self {
         self.state = Some(state.into());
+        self
+    }
+
+    /// The same resource, known to be this machine.
+    #[must_use]
+    pub fn identified(mut self, identity: Identity) -> Self {
+        self.identity = identity;
         self
     }
 

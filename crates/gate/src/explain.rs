@@ -108,6 +108,7 @@ fn describe_expectation(expectation: &Expectation) -> String {
             format!("unit `{unit}` must be active, and have become so after the change")
         }
         Expectation::FileHash { path, .. } => format!("`{path}` must have exactly the new content"),
+        Expectation::FilePatched { path } => format!("`{path}` must have what the edits make of it"),
         Expectation::FileAbsent { path } => format!("`{path}` must be gone"),
         Expectation::ContainerImage { image } => format!("it must run from `{image}`"),
         Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),

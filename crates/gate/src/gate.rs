@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use interlock_protocol::{ContentHash, ExecutionId, HoldId, PermitId, ToolCall, ToolKind, UserId};
+use interlock_protocol::{ContentHash, ExecutionId, HoldId, PermitId, RiskLevel, ToolCall, ToolKind, UserId};
 use interlock_shell::Verdict;
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,6 +12,7 @@ use crate::context::Access;
 use crate::governance::{self, Governance, Say};
 use crate::hold::{Hold, HoldStatus};
 use crate::intent;
+use crate::masked;
 use crate::permit::Permit;
 use crate::plan::{self, Plan};
 use crate::refusal::{About, Refusal};
@@ -205,9 +206,18 @@ impl Gate {
         if self.intact(Rule::Routing) {
             routing::check(&session.context, action.placement, &resolved, &about, now)?;
         }
+        if kind == ToolKind::Write && !self.broken(Sabotage::MaskedContentPasses) {
+            masked::check(&arguments, &about)?;
+        }
         let judged = self.judge(tool, action, &arguments, &about)?;
         let path = action.path.as_ref().and_then(|path| arguments.get(path));
         let (least_risk, shows) = intent::check_path(kind, path);
+        let command = judged.as_ref().map(|judged| judged.command.as_str());
+        let harm = self.harm(action, kind, path, command, &resolved);
+        let least_risk = governance::worse(
+            least_risk,
+            harm.as_ref().map_or(RiskLevel::Low, |_| RiskLevel::High),
+        );
         let plan = Plan {
             session: session.id.clone(),
             execution: execution.clone(),
@@ -241,7 +251,7 @@ impl Gate {
             Say::Approve(why) if !self.broken(Sabotage::GovernanceNeedsNobody) => reasons.push(why),
             Say::Nothing | Say::Approve(_) => {}
         }
-        reasons.extend(self.check_level(session.options.level, &plan, &about)?);
+        reasons.extend(self.check_level(session.options.level, &plan, harm.as_deref(), &about)?);
         Self::check_open_hold(session, execution, &reasons, origin, &about, now)?;
         let access = match &action.opens {
             Some(argument) if plan.arguments.contains_key(argument) => Access::Explicit,

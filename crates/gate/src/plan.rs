@@ -2,8 +2,8 @@
 //! refers to.
 
 use interlock_protocol::{
-    Arguments, CallId, ContentHash, ExecutionId, Expectation, ResourceId, RiskLevel, SessionId, ToolCall,
-    ToolKind, ToolName,
+    Arguments, CallId, ContentHash, ExecutionId, Expectation, Identity, ResourceId, RiskLevel, SessionId,
+    ToolCall, ToolKind, ToolName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +19,9 @@ pub struct Target {
     /// The state it was in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Which machine it was. Part of the plan's hash, and compared when the plan runs.
+    #[serde(default, skip_serializing_if = "Identity::is_empty")]
+    pub identity: Identity,
 }
 
 /// The exact call that would run.
@@ -105,6 +108,12 @@ pub(crate) fn hash(plan: &Plan, fingerprint: ContentHash) -> ContentHash {
         Some(expectation) => field(&serde_json::to_string(expectation).unwrap_or_default()),
     }
     bytes.extend_from_slice(&plan.timeout_seconds.to_le_bytes());
+    // Last, and only where it is known: plans of earlier versions keep their hash.
+    if let Some(target) = plan.target.as_ref().filter(|target| !target.identity.is_empty()) {
+        let identity = target.identity.canonical();
+        bytes.extend_from_slice(&(identity.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(identity.as_bytes());
+    }
     ContentHash::of(bytes)
 }
 

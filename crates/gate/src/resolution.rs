@@ -49,6 +49,7 @@ impl Resolved {
             id: resource.id.clone(),
             name: resource.name.clone(),
             state: resource.state.clone(),
+            identity: resource.identity.clone(),
         })
     }
 }

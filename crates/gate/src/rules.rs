@@ -10,12 +10,14 @@ use serde_json::Value;
 
 use crate::catalogue::{Action, Tool};
 use crate::gate::{Gate, Origin};
+use crate::harm;
 use crate::intent;
 use crate::plan::Plan;
 use crate::refusal::{About, Recovery, Refusal};
 use crate::repetition::{self, Fate, Repeat};
 use crate::resolution::{self, Resolved, StrictResolution};
 use crate::rule::Rule;
+use crate::sabotage::Sabotage;
 use crate::session::Session;
 use crate::state::State;
 use crate::world::{KillSwitch, World};
@@ -295,6 +297,7 @@ impl Gate {
         &self,
         level: ControlLevel,
         plan: &Plan,
+        harm: Option<&str>,
         about: &About,
     ) -> Result<Option<String>, Box<Refusal>> {
         match plan.kind {
@@ -313,9 +316,37 @@ impl Gate {
             )
             .detail("control_level", level.as_str())),
             (ControlLevel::Controlled, _) => Ok(Some("the control level is `controlled`".to_owned())),
-            (ControlLevel::Autonomous, RiskLevel::High) => Ok(Some("the risk is high".to_owned())),
+            (ControlLevel::Autonomous, RiskLevel::High) => Ok(Some(harm.map_or_else(
+                || "the risk is high".to_owned(),
+                |why| format!("the risk is high: {why}"),
+            ))),
             (ControlLevel::Autonomous, RiskLevel::Low | RiskLevel::Medium) => Ok(None),
         }
+    }
+
+    /// Why a write does more harm than its tool says: to a file that runs code, to the power of a machine that carries
+    /// others, to what an image is.
+    pub(crate) fn harm(
+        &self,
+        action: &Action,
+        kind: ToolKind,
+        path: Option<&Value>,
+        command: Option<&str>,
+        resolved: &Resolved,
+    ) -> Option<String> {
+        if self.broken(Sabotage::HarmIsIgnored) {
+            return None;
+        }
+        let power = || {
+            let id = resolved
+                .id()
+                .filter(|_| action.power && kind == ToolKind::Write)?;
+            harm::carries_others(id.kind()).then(|| format!("it turns a {} off, or restarts it", id.kind()))
+        };
+        path.and_then(Value::as_str)
+            .and_then(|path| harm::of_path(kind, path).1)
+            .or_else(|| command.and_then(|command| harm::of_command(kind, command).1))
+            .or_else(power)
     }
 
     /// One call of an execution waits for a human at a time, and no write passes it.

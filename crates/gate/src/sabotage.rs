@@ -13,6 +13,14 @@ pub(crate) enum Sabotage {
     WriteIsRead,
     /// A reading of any resource ends every verification.
     AnyResourceVerifies,
+    /// A write may put the placeholder of a masked secret in its place.
+    MaskedContentPasses,
+    /// Files that run code, the power of hosts and images are changed without a human.
+    HarmIsIgnored,
+    /// A reading of another machine under the same name ends a verification.
+    AnotherMachineVerifies,
+    /// An approved plan runs on another machine under the same name.
+    AnotherMachineRuns,
     /// A reading that was permitted before the write ended counts.
     EarlierReadingVerifies,
     /// A write that failed is not looked at.

@@ -228,7 +228,8 @@ impl Gate {
             permit: receipt.permit.clone(),
             receipt: Some(receipt.id.clone()),
             resource: target.id.clone(),
-            expectation: plan.expectation.clone().unwrap_or(Expectation::FreeForm),
+            expectation: expected_of(plan, receipt),
+            identity: target.identity.clone(),
             state_before: target.state.clone(),
             started_at,
             ended_at: receipt.finished_at.unwrap_or(now).clamp(started_at, now),
@@ -292,7 +293,9 @@ impl Gate {
                 let same = pending.resource == *resource || self.broken(Sabotage::AnyResourceVerifies);
                 let after = (order > pending.order && taken_at >= pending.ended_at)
                     || self.broken(Sabotage::EarlierReadingVerifies);
-                let comparison = if same && after {
+                let same_machine = pending.identity.contradictions(&evidence.identity).is_empty()
+                    || self.broken(Sabotage::AnotherMachineVerifies);
+                let comparison = if same && same_machine && after {
                     let before = Before {
                         started_at: pending.started_at,
                         state: pending.state_before.as_deref(),
@@ -575,6 +578,19 @@ impl Gate {
             .map(|resource| session.context.add(resource, access, now))
             .filter(|added| *added == Added::Full)
             .count()
+    }
+}
+
+/// What must be observed after a write. What a patch made of a file is known once it ran: its receipt has the hash.
+fn expected_of(plan: &Plan, receipt: &Receipt) -> Expectation {
+    match (&plan.expectation, receipt.outcome, receipt.output_hash) {
+        (Some(Expectation::FilePatched { path }), Outcome::Succeeded, Some(hash)) => Expectation::FileHash {
+            path: path.clone(),
+            hash,
+        },
+        // Whether it took effect is not known, nor what the file would have then: it is looked at.
+        (Some(Expectation::FilePatched { .. }) | None, _, _) => Expectation::FreeForm,
+        (Some(expectation), _, _) => expectation.clone(),
     }
 }
 

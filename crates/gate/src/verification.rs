@@ -2,7 +2,7 @@
 //! else.
 
 use interlock_protocol::{
-    EvidenceId, Expectation, Observation, PermitId, ReceiptId, ResourceId, RunState, Verification,
+    EvidenceId, Expectation, Identity, Observation, PermitId, ReceiptId, ResourceId, RunState, Verification,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct PendingVerification {
     pub resource: ResourceId,
     /// What must be observed.
     pub expectation: Expectation,
+    /// The machine that was written to. A reading of another one does not count.
+    #[serde(default, skip_serializing_if = "Identity::is_empty")]
+    pub identity: Identity,
     /// The state that discovery had seen before the write, where it had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_before: Option<String>,

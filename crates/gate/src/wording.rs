@@ -19,6 +19,7 @@ pub fn expected(expectation: &Expectation) -> String {
         Expectation::UnitActivity { unit, activity } => format!("unit {unit} must be {activity}"),
         Expectation::UnitRestarted { unit } => format!("unit {unit} must have started again"),
         Expectation::FileHash { path, hash } => format!("{path} must have exactly this content ({hash})"),
+        Expectation::FilePatched { path } => format!("{path} must have exactly what the edits make of it"),
         Expectation::FileAbsent { path } => format!("{path} must be gone"),
         Expectation::ContainerState { state } => format!("the container must be {state}"),
         Expectation::ContainerImage { image } => format!("the container must run from {image}"),
@@ -72,7 +73,7 @@ impl Plan {
                 | "service_restart" | "scale" | "migrate" | "append" | "remember" | "note" | "save"
                 | "resolve" | "dismiss" | "check_updates",
             ) => Undo::Reversible,
-            Some("delete" | "delete_pod" | "remove" | "update" | "trigger_update" | "write") => {
+            Some("delete" | "delete_pod" | "remove" | "update" | "trigger_update" | "write" | "patch") => {
                 Undo::NotByItself
             }
             Some(_) => Undo::Unknown,
@@ -131,6 +132,9 @@ impl Plan {
                 "resource".to_owned(),
                 format!("{} ({}{state})", target.id, target.name),
             ));
+            if !target.identity.is_empty() {
+                rows.push(("machine".to_owned(), target.identity.to_string()));
+            }
         }
         if let Some(command) = &self.command {
             rows.push(("command".to_owned(), command.clone()));

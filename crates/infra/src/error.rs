@@ -1,5 +1,12 @@
 //! Why infrastructure did not do, or did not say, what was asked.
 
+use interlock_protocol::IdentityChange;
+
+fn shown(changes: &[IdentityChange]) -> String {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    changes.join("; ")
+}
+
 /// Why infrastructure did not do, or did not say, what was asked. Never with a credential in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -66,6 +73,17 @@ pub enum Error {
         connection: String,
         /// How much is taken.
         most: u64,
+    },
+    /// Another machine answers than the one that the plan was made for.
+    #[error(
+        "`{connection}` is not the machine that the plan was made for: {}",
+        shown(changes)
+    )]
+    AnotherMachine {
+        /// The connection.
+        connection: String,
+        /// What is not as it was.
+        changes: Vec<IdentityChange>,
     },
     /// Nothing that is connected can do this.
     #[error("{0}")]

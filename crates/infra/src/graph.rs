@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlock_protocol::ResourceId;
+use interlock_protocol::{Identity, ResourceId};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -25,6 +25,9 @@ pub struct Resource {
     /// The state it is in, in its provider's word: `running`, `stopped`, `online`, `restarting`…
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Which machine it is: what tells it from another one under the same name.
+    #[serde(skip_serializing_if = "Identity::is_empty")]
+    pub identity: Identity,
     /// The connection that knows it, by its name in the configuration.
     pub source: String,
     /// What else its provider says: numbers, tags, addresses.

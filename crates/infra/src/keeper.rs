@@ -153,6 +153,7 @@ mod tests {
                     aliases: Vec::new(),
                     parent: None,
                     state: Some("online".to_owned()),
+                    identity: interlock_protocol::Identity::default(),
                     source: "fake".to_owned(),
                     facts: serde_json::Map::new(),
                 }])

@@ -19,6 +19,7 @@ mod error;
 mod graph;
 pub mod hosts;
 mod http;
+mod identity;
 mod infra;
 mod keeper;
 pub mod kubernetes;

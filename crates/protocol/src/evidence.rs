@@ -1,7 +1,8 @@
 //! What a read returned, with its resource, its time and its hash.
 
 use crate::{
-    CallId, ContentHash, EvidenceId, ExecutionId, Observation, ResourceId, SessionId, ToolName, Walls,
+    CallId, ContentHash, EvidenceId, ExecutionId, Identity, Observation, ResourceId, SessionId, ToolName,
+    Walls,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct Evidence {
     /// The resource that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<ResourceId>,
+    /// Which machine answered, as the connection showed it.
+    #[serde(default, skip_serializing_if = "Identity::is_empty")]
+    pub identity: Identity,
     /// When the reading was taken at its source, not when it arrived.
     pub taken_at: Timestamp,
     /// The hash of `data` in its canonical form.

@@ -129,6 +129,11 @@ pub enum Expectation {
         /// The hash of its content.
         hash: ContentHash,
     },
+    /// A file on the resource has the content that the write made of it. Which content that is, its receipt says.
+    FilePatched {
+        /// The file.
+        path: String,
+    },
     /// A file on the resource is gone.
     FileAbsent {
         /// The file.

@@ -19,11 +19,13 @@ pub mod evidence;
 pub mod expectation;
 pub mod hash;
 pub mod id;
+pub mod identity;
 pub mod mode;
 pub mod proposal;
 pub mod receipt;
 pub mod resource;
 pub mod response;
+pub mod reveal;
 pub mod tool;
 pub mod user_name;
 pub mod walls;
@@ -39,11 +41,13 @@ pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
     ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,
 };
+pub use identity::{Identity, IdentityChange, IdentityFact};
 pub use mode::{ControlLevel, Mode, Role};
 pub use proposal::{Arguments, Proposal, ToolCall};
 pub use receipt::{Outcome, Receipt};
 pub use resource::{ResourceId, ResourceKind, Scope};
 pub use response::{Details, ErrorClass, Retry, ToolError, ToolResponse};
+pub use reveal::{Revealed, reveal, reveal_line, unreveal};
 pub use tool::{KindRule, RiskLevel, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind};
 pub use user_name::UserName;
 pub use walls::{AnalysisWall, SandboxWall, SocketKind, WallKind, Walls};

@@ -10,10 +10,11 @@
 use interlock_protocol::{
     AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
-    HoldId, KindRule, Label, Mode, Observation, Outcome, PermitId, Proposal, Receipt, ReceiptId,
-    RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName, RunState, SandboxWall, Sequence,
-    SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, TargetArgument, TargetRule, ToolCall,
-    ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls,
+    HoldId, Identity, IdentityFact, KindRule, Label, Mode, Observation, Outcome, PermitId, Proposal, Receipt,
+    ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName, RunState, SandboxWall,
+    Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, TargetArgument, TargetRule,
+    ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind,
+    Walls,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -125,6 +126,9 @@ fn evidence() -> Evidence {
         call: parse("call_2"),
         tool: parse("infra_query"),
         resource: Some(parse("lxc:delly:141")),
+        identity: Identity::default()
+            .with(IdentityFact::Endpoint, "https://pve.lan:8006")
+            .with(IdentityFact::Cluster, "homelab"),
         taken_at: at(9),
         hash: ContentHash::of_json(&data),
         data,
@@ -398,6 +402,7 @@ fn expectations_and_observations() {
         },
         Expectation::UnitRestarted { unit: unit() },
         Expectation::FileHash { path: path(), hash },
+        Expectation::FilePatched { path: path() },
         Expectation::FileAbsent { path: path() },
         Expectation::ContainerState {
             state: RunState::Running,

@@ -1,7 +1,7 @@
 //! What came of running a tool.
 
 use interlock_gate::{Ended, ResolvedResource};
-use interlock_protocol::{ContentHash, Observation, Outcome, ResourceId, ToolResponse, Walls};
+use interlock_protocol::{ContentHash, Identity, Observation, Outcome, ResourceId, ToolResponse, Walls};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub struct Done {
     pub reading: Option<Reading>,
     /// What was discovered.
     pub discovered: Vec<ResolvedResource>,
+    /// Which machine the call reached, where it has a target.
+    pub identity: Identity,
 }
 
 impl Done {
@@ -35,6 +37,7 @@ impl Done {
             summary: summary.into(),
             reading: None,
             discovered: Vec::new(),
+            identity: Identity::default(),
         }
     }
 

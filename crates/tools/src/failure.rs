@@ -2,7 +2,7 @@
 
 use std::io;
 
-use interlock_protocol::{ContentHash, Details, ErrorCode, Outcome, Retry, ToolResponse};
+use interlock_protocol::{ContentHash, Details, ErrorCode, Identity, Outcome, Retry, ToolResponse};
 use serde_json::Value;
 
 use crate::Done;
@@ -104,6 +104,7 @@ impl From<Failure> for Done {
             summary,
             reading: None,
             discovered: Vec::new(),
+            identity: Identity::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What code asks by itself: no permit, no shell, nothing that a model shapes.
 
 use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, ResourceId};
+use interlock_protocol::{Expectation, Identity, ResourceId};
 
 use crate::{BoxFuture, Reading};
 
@@ -16,4 +16,11 @@ pub trait Inventory: Send + Sync {
         resource: &'a ResourceId,
         expectation: &'a Expectation,
     ) -> BoxFuture<'a, Option<Reading>>;
+
+    /// Which machine a resource is now, asked live: a reading of another machine verifies nothing.
+    ///
+    /// What knows nothing of identities says nothing, and its readings then verify no write to a machine that has one.
+    fn identity<'a>(&'a self, _resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
+        Box::pin(std::future::ready(Identity::default()))
+    }
 }

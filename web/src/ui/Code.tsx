@@ -56,6 +56,18 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   );
 }
 
+/** A long text, complete on the page and folded: the browser's own search opens it where it finds something. */
+export function Folded({ text, open }: { text: string; open: boolean }) {
+  const lines = text.split('\n').length;
+  return (
+    <details className="code folded" open={open && lines <= 30}>
+      <summary>{lines > 1 ? `${lines} lines, ${text.length} characters` : `${text.length} characters`}</summary>
+      <CopyButton text={text} />
+      <pre tabIndex={0}>{text}</pre>
+    </details>
+  );
+}
+
 /** Text as it is: selectable, copyable, folded when it is long. */
 export function CodeBlock({ text, maxLines = 12, label }: { text: string; maxLines?: number; label?: string }) {
   const [open, setOpen] = useState(false);

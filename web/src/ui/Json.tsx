@@ -122,7 +122,8 @@ export function UnifiedDiff({ text }: { text: string }) {
       <span className="json-copy"><CopyButton text={text} label="Copy diff" /></span>
       <pre tabIndex={0}>
         {lines.map((line, index) => {
-          const kind = line.startsWith('+++') || line.startsWith('---') || line.startsWith('@@')
+          // Only the first two lines name the file: a line of the file may begin with the same signs.
+          const kind = (index < 2 && (line.startsWith('+++') || line.startsWith('---'))) || line.startsWith('@@')
             ? 'head' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same';
           return <span key={index} className="diff-line" data-kind={kind}>{line === '' ? ' ' : line}{'\n'}</span>;
         })}

@@ -122,7 +122,10 @@ fn infrastructure(access: &Access) -> Result<options::Options, Failure> {
 /// Writes a configuration and a file with the credentials for a shell; only their owner may read them.
 pub(crate) fn write(access: &Access, folder: &Path) -> Result<(), Failure> {
     let config = config(access, Config::default())?;
+    // A store of its own: what was recorded and approved in the lab never meets other infrastructure.
+    let store = format!("sqlite:{}", folder.join("interlock.db").display());
     let document = serde_json::json!({
+        "store": store,
         "infrastructure": config.infrastructure,
         "chains": config.chains,
         "control": { "level": config.control.level },

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use interlock_protocol::{reveal, reveal_line};
 use serde_json::{Value, json};
 
 use super::{Client, id};
@@ -160,8 +161,9 @@ fn render(approval: &Value, paint: Paint) -> String {
             let _ = writeln!(
                 text,
                 "  {}  {}",
-                paint.paint(Tone::Quiet, &format!("{name:<12}")),
-                visible(value)
+                paint.paint(Tone::Quiet, &format!("{:<12}", reveal_line(name).text)),
+                // What someone is about to approve is never cut.
+                reveal(value).text.replace('\n', "\n                ")
             );
         }
     };
@@ -169,6 +171,15 @@ fn render(approval: &Value, paint: Paint) -> String {
     let steps = approval.pointer("/plan/steps").and_then(Value::as_array);
     for step in steps.into_iter().flatten() {
         row(at(step, "/label"), at(step, "/value"));
+    }
+    let hidden = approval
+        .pointer("/plan/hidden_characters")
+        .and_then(Value::as_u64);
+    if let Some(hidden) = hidden.filter(|hidden| *hidden > 0) {
+        row(
+            "careful",
+            &format!("{hidden} hidden characters are written out as ⟦U+…⟧"),
+        );
     }
     row("reach", at(approval, "/blast_radius"));
     row("why", at(approval, "/why"));
@@ -208,5 +219,24 @@ mod tests {
         assert_eq!(text.matches("afterwards").count(), 1, "{text}");
         assert_eq!(text.matches("unit web must run").count(), 1, "{text}");
         assert!(text.contains("not run       Its state changed."), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_shown_whole_and_nothing_in_it_is_hidden() {
+        let content = format!("{}\u{202e}end", "x\n".repeat(1000));
+        let approval = json!({
+            "id": "hold_1", "plan": {
+                "steps": [{"label": "argument content", "value": content}], "hidden_characters": 1,
+            },
+        });
+        let text = render(&approval, Paint::Off);
+        let row = text.lines().skip(1).collect::<Vec<_>>().join("\n");
+        let row = row.strip_prefix("  argument content  ").unwrap();
+        let (row, warning) = row.split_once("\n  careful").unwrap();
+        assert_eq!(
+            interlock_protocol::unreveal(&row.replace("\n                ", "\n")).unwrap(),
+            content
+        );
+        assert!(warning.contains("1 hidden characters"), "{text}");
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use interlock_gate::{FourEyes, Hold, ResolvedResource, Writer};
 use interlock_protocol::{
-    Arguments, ControlLevel, EvidenceId, ExecutionId, PermitId, Receipt, ResourceId, SessionId, ToolCall,
-    ToolName, UserId,
+    Arguments, ControlLevel, EvidenceId, ExecutionId, Identity, PermitId, Receipt, ResourceId, SessionId,
+    ToolCall, ToolName, UserId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub struct Found {
     /// The state it was in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Which machine it was.
+    #[serde(default, skip_serializing_if = "Identity::is_empty")]
+    pub identity: Identity,
 }
 
 impl From<&ResolvedResource> for Found {
@@ -35,6 +38,7 @@ impl From<&ResolvedResource> for Found {
             name: resource.name.clone(),
             aliases: resource.aliases.clone(),
             state: resource.state.clone(),
+            identity: resource.identity.clone(),
         }
     }
 }
@@ -46,6 +50,7 @@ impl From<&Found> for ResolvedResource {
             name: found.name.clone(),
             aliases: found.aliases.clone(),
             state: found.state.clone(),
+            identity: found.identity.clone(),
         }
     }
 }

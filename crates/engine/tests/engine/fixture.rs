@@ -17,8 +17,8 @@ use interlock_gate::{Catalogue, FourEyes, Gate, Options, Plan, ResolvedResource,
 use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
 use interlock_protocol::{
-    ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Observation, ResourceId, Sequence,
-    SessionId, ToolKind, ToolName, UserId,
+    ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact, Observation,
+    ResourceId, Sequence, SessionId, ToolKind, ToolName, UserId,
 };
 use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
@@ -42,6 +42,10 @@ pub(crate) struct Folder {
     pub(crate) path: PathBuf,
     /// The state in which it is found; running where nothing else is said.
     pub(crate) state: Mutex<Option<String>>,
+    /// The SSH key of the machine that has its name; nothing where machines are not told apart.
+    pub(crate) machine: Mutex<Option<String>>,
+    /// The machine that takes its name after the next write.
+    swap: Mutex<Option<String>>,
     /// Whether code cannot look at it.
     pub(crate) dark: AtomicBool,
     /// What happens in place of the usual.
@@ -65,9 +69,25 @@ impl Folder {
             .collect()
     }
 
+    fn identity_now(&self) -> Identity {
+        match &*self.machine.lock().unwrap() {
+            None => Identity::default(),
+            Some(key) => Identity::default()
+                .with(IdentityFact::Endpoint, "10.0.0.5:22")
+                .with(IdentityFact::SshHostKey, key.as_str()),
+        }
+    }
+
     fn resource(&self) -> ResolvedResource {
         let state = self.state.lock().unwrap().clone();
-        ResolvedResource::new(host(), "web").in_state(state.unwrap_or_else(|| "running".to_owned()))
+        ResolvedResource::new(host(), "web")
+            .in_state(state.unwrap_or_else(|| "running".to_owned()))
+            .identified(self.identity_now())
+    }
+
+    /// Another machine takes the name as soon as something was written.
+    pub(crate) fn swap_after_write(&self, key: &str) {
+        *self.swap.lock().unwrap() = Some(key.to_owned());
     }
 
     /// Does something that can be seen.
@@ -99,7 +119,7 @@ impl Executor for Folder {
         }
         Box::pin(async move {
             let plan = started.plan();
-            match plan.kind {
+            let mut done = match plan.kind {
                 ToolKind::Resolve => Done::succeeded(
                     json!({ "resources": [{ "id": host(), "name": "web" }] }),
                     "found 1",
@@ -120,7 +140,14 @@ impl Executor for Folder {
                     self.write(&Self::line(plan));
                     Done::succeeded(json!({ "done": true }), "wrote")
                 }
+            };
+            done.identity = self.identity_now();
+            if plan.kind == ToolKind::Write
+                && let Some(key) = self.swap.lock().unwrap().take()
+            {
+                *self.machine.lock().unwrap() = Some(key);
             }
+            done
         })
     }
 }
@@ -134,6 +161,10 @@ impl Inventory for Folder {
                 Vec::new()
             }
         })
+    }
+
+    fn identity<'a>(&'a self, _: &'a ResourceId) -> BoxFuture<'a, Identity> {
+        Box::pin(std::future::ready(self.identity_now()))
     }
 
     fn observe<'a>(&'a self, resource: &'a ResourceId, _: &'a Expectation) -> BoxFuture<'a, Option<Reading>> {

@@ -95,6 +95,59 @@ async fn what_changed_since_it_was_held_does_not_run_and_the_model_is_told_what_
 }
 
 #[tokio::test]
+async fn a_plan_does_not_run_on_another_machine_that_took_its_name() {
+    for restart in [false, true] {
+        let lab = Lab::new(controlled());
+        *lab.folder.machine.lock().unwrap() = Some("SHA256:one".to_owned());
+        let (session, _) = lab.ask("put the flag there").await;
+        let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
+        let lab = again.as_ref().unwrap_or(&lab);
+        let hold = lab.hold().await;
+        lab.engine.approve(&hold, &operator()).await.unwrap();
+        *lab.folder.machine.lock().unwrap() = Some("SHA256:two".to_owned());
+        let outcome = lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(
+            outcome.status,
+            Status::Completed,
+            "restart {restart}: {outcome:?}"
+        );
+        assert_eq!(lab.folder.effects(), nothing(), "restart {restart}");
+        assert_eq!(lab.refusals(&session).await, ["live_state"], "restart {restart}");
+        let shown = lab.shown(&session, "refused").await;
+        let changes = json!([{ "field": "ssh_host_key", "was": "SHA256:one", "now": "SHA256:two" }]);
+        assert_eq!(shown[0].metadata["details"]["changes"], changes);
+        let sent = lab.last_request(&session).await;
+        let told = "`host:web` is not the machine that the plan was made for: SSH key was SHA256:one and is SHA256:two";
+        assert!(sent.contains(told), "restart {restart}: {sent}");
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn a_plan_runs_and_is_verified_on_the_machine_that_it_was_made_for() {
+    for (after, verified) in [("SHA256:one", true), ("SHA256:two", false)] {
+        let lab = Lab::new(controlled());
+        *lab.folder.machine.lock().unwrap() = Some("SHA256:one".to_owned());
+        let (session, _) = lab.ask("put the flag there").await;
+        let hold = lab.hold().await;
+        lab.engine.approve(&hold, &operator()).await.unwrap();
+        if !verified {
+            // The machine is replaced between the write and the reading that would verify it.
+            lab.folder.swap_after_write("SHA256:two");
+        }
+        let outcome = lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(lab.folder.effects().len(), 1, "{after}: {outcome:?}");
+        let status = if verified {
+            Status::Completed
+        } else {
+            Status::Unverified
+        };
+        assert_eq!(outcome.status, status, "{after}: {outcome:?}");
+        lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
 async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
     let lab = Lab::new(controlled());
     let (session, _) = lab.ask("put the flag there").await;

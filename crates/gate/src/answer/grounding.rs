@@ -450,6 +450,7 @@ fn brought_about(expectation: &Expectation) -> Option<&'static str> {
         Expectation::UnitRestarted { .. } => Some("active"),
         Expectation::AlertState { state } => Some(state.as_str()),
         Expectation::FileHash { .. }
+        | Expectation::FilePatched { .. }
         | Expectation::FileAbsent { .. }
         | Expectation::ReadyReplicas { .. }
         | Expectation::Property { .. }

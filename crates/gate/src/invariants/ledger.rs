@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlock_protocol::{ExecutionId, HoldId, PermitId, ResourceId, ToolKind, Verification};
+use interlock_protocol::{
+    ExecutionId, HoldId, Identity, IdentityFact, PermitId, ResourceId, ToolKind, Verification,
+};
 use jiff::Timestamp;
 
 use crate::answer::Answer;
@@ -32,6 +34,8 @@ pub(crate) struct Ledger {
     pub(crate) last: BTreeMap<Actor, Last>,
     pub(crate) issued: BTreeSet<PermitId>,
     pub(crate) approved: BTreeSet<HoldId>,
+    /// How often the machine under a name was replaced by another.
+    pub(crate) machines: BTreeMap<ResourceId, u32>,
     /// Writes that were seen to have worked, by actor and resource.
     pub(crate) done: BTreeSet<(usize, ResourceId)>,
 }
@@ -53,6 +57,8 @@ pub(crate) struct Run {
     pub(crate) issued_at: u64,
     pub(crate) since: Timestamp,
     pub(crate) begun: bool,
+    /// The machine that it is for.
+    pub(crate) machine: u32,
 }
 
 /// A write that ended and was not looked at.
@@ -62,6 +68,8 @@ pub(crate) struct Unseen {
     pub(crate) resource: ResourceId,
     pub(crate) ended_at: u64,
     pub(crate) since: Timestamp,
+    /// The machine that was written to.
+    pub(crate) machine: u32,
 }
 
 /// One thing that happened.
@@ -114,6 +122,8 @@ pub(crate) enum Occurrence<'a> {
         session: usize,
         resource: &'a ResourceId,
     },
+    /// Another machine took over a name.
+    Replaced { resource: &'a ResourceId },
     /// What was discovered was forgotten.
     Reset { session: usize, kept: &'a [ResourceId] },
 }
@@ -128,6 +138,22 @@ pub(crate) struct View<'a> {
 }
 
 impl Ledger {
+    /// Which machine has a name now.
+    pub(crate) fn machine(&self, resource: &ResourceId) -> u32 {
+        self.machines.get(resource).copied().unwrap_or_default()
+    }
+
+    /// The identity of the machine with this number.
+    pub(crate) fn identity(machine: u32) -> Identity {
+        Identity::default().with(IdentityFact::MachineId, format!("machine-{machine}"))
+    }
+
+    /// The number of the machine with this identity, where it is one of these.
+    fn number_of(identity: &Identity) -> Option<u32> {
+        let id = identity.get(IdentityFact::MachineId)?;
+        id.strip_prefix("machine-")?.parse().ok()
+    }
+
     /// All that was discovered is too old to be used.
     pub(crate) fn forget_discoveries(&mut self) {
         self.discovered.clear();
@@ -182,6 +208,12 @@ impl Ledger {
                     issued_at: self.clock,
                     since: now,
                     begun: false,
+                    machine: permit
+                        .plan()
+                        .target
+                        .as_ref()
+                        .and_then(|target| Self::number_of(&target.identity))
+                        .unwrap_or_default(),
                 };
                 self.under_way.insert(permit.id().clone(), run);
             }
@@ -226,6 +258,9 @@ impl Ledger {
             Occurrence::Mentioned { session, resource } => {
                 self.learn(*session, std::slice::from_ref(*resource), true, now);
             }
+            Occurrence::Replaced { resource } => {
+                *self.machines.entry((*resource).clone()).or_default() += 1;
+            }
             Occurrence::Reset { session, kept } => {
                 self.discovered
                     .retain(|(owner, id)| owner != session || kept.contains(id));
@@ -258,6 +293,7 @@ impl Ledger {
                 resource,
                 ended_at: self.clock,
                 since: now,
+                machine: run.machine,
             };
             self.unseen.insert(permit.clone(), unseen);
         }

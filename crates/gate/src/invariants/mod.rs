@@ -6,7 +6,7 @@
 
 mod ledger;
 
-use interlock_protocol::{ControlLevel, Mode, PermitId, RiskLevel, ToolKind, Verification};
+use interlock_protocol::{ControlLevel, Mode, PermitId, ResourceKind, RiskLevel, ToolKind, Verification};
 
 pub(crate) use ledger::{Actor, Ledger, Occurrence, View};
 
@@ -57,6 +57,16 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
         name: "only_its_own_resource_verifies",
         says: "only a reading of the written resource, permitted after the write ended, ends its verification",
         holds: only_its_own_resource_verifies,
+    },
+    Invariant {
+        name: "only_its_own_machine_verifies",
+        says: "no reading of another machine under the same name says what became of a write",
+        holds: only_its_own_machine_verifies,
+    },
+    Invariant {
+        name: "an_approval_is_for_one_machine",
+        says: "an approved plan is permitted only on the machine that it was made for",
+        holds: an_approval_is_for_one_machine,
     },
     Invariant {
         name: "nothing_is_waived",
@@ -179,6 +189,16 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
         holds: tools_that_need_a_human,
     },
     Invariant {
+        name: "no_masked_content",
+        says: "no write is permitted or held that would put the placeholder of a masked secret in its place",
+        holds: no_masked_content,
+    },
+    Invariant {
+        name: "harm_needs_a_human",
+        says: "no file that runs code is written, and no node or host restarted, that no human approved",
+        holds: harm_needs_a_human,
+    },
+    Invariant {
         name: "no_repetition",
         says: "a call is not permitted at once after itself unless the first one failed or its resource is being verified",
         holds: no_repetition,
@@ -268,6 +288,69 @@ fn only_its_own_resource_verifies(ledger: &Ledger, happened: &Occurrence<'_>, _:
             .get(&end.permit)
             .is_some_and(|unseen| resource == Some(&unseen.resource) && taken > unseen.ended_at)
     })
+}
+
+fn only_its_own_machine_verifies(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let ends: &[VerificationEnd] = match happened {
+        Occurrence::Ended { ends, .. } | Occurrence::Observed { ends, .. } => ends,
+        _ => return true,
+    };
+    ends.iter()
+        .filter(|end| end.outcome != Verification::Inconclusive)
+        .all(|end| {
+            ledger
+                .unseen
+                .get(&end.permit)
+                .is_some_and(|unseen| unseen.machine == ledger.machine(&unseen.resource))
+        })
+}
+
+fn an_approval_is_for_one_machine(ledger: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        permit,
+        approved: Some(hold),
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    match (&permit.plan().target, &hold.plan.target) {
+        (Some(runs), Some(shown)) => {
+            runs.identity == shown.identity && runs.identity == Ledger::identity(ledger.machine(&runs.id))
+        }
+        (runs, shown) => runs == shown,
+    }
+}
+
+fn no_masked_content(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let plan = match happened {
+        Occurrence::Permitted { permit, .. } => permit.plan(),
+        Occurrence::Held { hold, .. } => &hold.plan,
+        _ => return true,
+    };
+    let text = serde_json::Value::Object(plan.arguments.clone()).to_string();
+    plan.kind != ToolKind::Write || !text.contains("[masked:")
+}
+
+fn harm_needs_a_human(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let Occurrence::Permitted {
+        permit,
+        approved: None,
+        ..
+    } = happened
+    else {
+        return true;
+    };
+    let plan = permit.plan();
+    if plan.kind != ToolKind::Write {
+        return true;
+    }
+    let path = plan.arguments.get("path").and_then(serde_json::Value::as_str);
+    let power = matches!(plan.action.as_deref(), Some("restart" | "shutdown"))
+        && plan
+            .resource()
+            .is_some_and(|id| matches!(id.kind(), ResourceKind::Node | ResourceKind::Host));
+    !path.is_some_and(|path| path.starts_with("/etc/cron.d/")) && !power
 }
 
 fn nothing_is_waived(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {

@@ -264,6 +264,11 @@ fn step(
                 model.mention(actor.0, resource);
             }
         }
+        98 if random.once_in(3) => {
+            if let Some(resource) = random.pick(resources) {
+                model.replace_machine(&resource.id);
+            }
+        }
         98 => {
             if random.once_in(2) || model.world.kill_switch == crate::world::KillSwitch::Engaged {
                 model.toggle_kill_switch();
@@ -366,6 +371,12 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
                 let arguments =
                     json!({"action": action, "target_host": target, "path": "/etc/x", "content": "x"});
                 add("infra_file_edit", arguments);
+            }
+            for (path, content) in [("/etc/x", "password=[masked:password]"), ("/etc/cron.d/x", "x")] {
+                add(
+                    "infra_file_edit",
+                    json!({"action": "write", "target_host": target, "path": path, "content": content}),
+                );
             }
             add(
                 "infra_file_edit",

@@ -330,8 +330,9 @@ impl<'g> Model<'g> {
             }
             _ => None,
         };
-        let found = if kind == ToolKind::Resolve {
-            flight.call.finds.clone()
+        let found: Vec<ResolvedResource> = if kind == ToolKind::Resolve {
+            let finds = flight.call.finds.iter();
+            finds.map(|found| self.as_it_is(found)).collect()
         } else {
             Vec::new()
         };
@@ -383,6 +384,7 @@ impl<'g> Model<'g> {
             call: CallId::from_bytes([0; 16]),
             tool: ToolName::new("infra_read").ok()?,
             resource: Some(resource.clone()),
+            identity: Ledger::identity(self.ledger.machine(resource)),
             taken_at: self.now,
             hash: ContentHash::of(""),
             data: Value::Null,
@@ -395,6 +397,7 @@ impl<'g> Model<'g> {
     pub(crate) fn approve(&mut self, at: usize, governance: Governance<'_>) {
         let open = self.holds.remove(at);
         let before = open.hold.clone();
+        self.look_again(&open);
         let mut hold = open.hold;
         if self.gate.broken(Sabotage::ApprovesAnotherPlan) {
             hold.plan.arguments.insert("action".to_owned(), "stop".into());
@@ -437,6 +440,30 @@ impl<'g> Model<'g> {
                 },
             );
         }
+    }
+
+    /// Another machine takes over the name of a resource: the address in a configuration changed, or a guest was made again.
+    pub(crate) fn replace_machine(&mut self, resource: &ResourceId) {
+        self.happened(&Occurrence::Replaced { resource });
+    }
+
+    /// Code resolves the resource of a held plan again before the plan runs. What was forgotten stays so.
+    fn look_again(&mut self, open: &OpenHold) {
+        let session = &self.sessions[open.actor.0];
+        let known: Vec<ResolvedResource> = open
+            .hold
+            .resources()
+            .filter_map(|id| session.context().get(id, self.now))
+            .map(|known| self.as_it_is(known))
+            .collect();
+        let session = &mut self.sessions[open.actor.0];
+        self.gate.rediscover(session, &open.actor.1, known, self.now);
+    }
+
+    /// A resource with the machine that has its name now.
+    fn as_it_is(&self, resource: &ResolvedResource) -> ResolvedResource {
+        let machine = self.ledger.machine(&resource.id);
+        resource.clone().identified(Ledger::identity(machine))
     }
 
     /// A wrong token, someone else's, a used or old one, one of another hold or plan: never a permit.
@@ -653,8 +680,8 @@ impl<'g> Model<'g> {
     }
 
     pub(crate) fn mention(&mut self, session: usize, resource: &ResolvedResource) {
-        self.gate
-            .mention(&mut self.sessions[session], resource.clone(), self.now);
+        let found = self.as_it_is(resource);
+        self.gate.mention(&mut self.sessions[session], found, self.now);
         self.happened(&Occurrence::Mentioned {
             session,
             resource: &resource.id,

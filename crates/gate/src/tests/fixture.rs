@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Observation, Outcome, Receipt,
-    ResourceId, RunState, SessionId, ToolCall, ToolName, UserId,
+    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, Observation, Outcome,
+    Receipt, ResourceId, RunState, SessionId, ToolCall, ToolName, UserId,
 };
 use interlock_shell::{Category, Intent, Needs, Reason, Risk, Verdict};
 use jiff::{SignedDuration, Timestamp};
@@ -274,6 +274,7 @@ impl Stage {
             call: CallId::new("call_1").unwrap(),
             tool: ToolName::new("infra_read").unwrap(),
             resource,
+            identity: Identity::default(),
             taken_at: self.now,
             hash: ContentHash::of_json(&data),
             data,

@@ -1,6 +1,6 @@
 //! Holds: bound to their plan, decided once, in time, by the right person.
 
-use interlock_protocol::{ControlLevel, ErrorCode, Outcome};
+use interlock_protocol::{ControlLevel, ErrorCode, Identity, IdentityFact, Outcome};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -245,6 +245,51 @@ fn an_approved_plan_whose_live_state_has_changed_is_refused_with_what_changed() 
         refusal.details["changes"],
         json!([{"field": "state", "was": "running", "now": "stopped"}])
     );
+}
+
+#[test]
+fn an_approved_plan_does_not_run_on_another_machine() {
+    let machine = |key: &str| {
+        jellyfin().identified(
+            Identity::default()
+                .with(IdentityFact::Endpoint, "10.0.0.5:22")
+                .with(IdentityFact::SshHostKey, key),
+        )
+    };
+    let mut stage = stage();
+    stage.search(vec![machine("SHA256:one")]);
+    let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let shown = hold.plan.target.as_ref().unwrap();
+    assert_eq!(shown.identity, machine("SHA256:one").identity);
+    stage.search(vec![machine("SHA256:two")]);
+    let refusal = approve(&mut stage, &mut hold, "anna", [1; 32]).unwrap_err();
+    assert_eq!(refusal.rule, Rule::LiveState);
+    assert_eq!(
+        refusal.details["changes"],
+        json!([{"field": "ssh_host_key", "was": "SHA256:one", "now": "SHA256:two"}])
+    );
+    // What is no longer known counts as changed, too.
+    stage.search(vec![jellyfin()]);
+    let refusal = approve(&mut stage, &mut hold, "anna", [2; 32]).unwrap_err();
+    assert_eq!(refusal.rule, Rule::LiveState);
+    stage.search(vec![machine("SHA256:one")]);
+    assert!(approve(&mut stage, &mut hold, "anna", [3; 32]).is_ok());
+}
+
+#[test]
+fn the_identity_is_part_of_the_hash_and_plans_without_one_keep_theirs() {
+    let mut stage = stage();
+    let hold = stage.held("infra_control", restart("lxc:delly:105"));
+    let mut plan = hold.plan.clone();
+    assert_eq!(plan.hash(), hold.plan_hash);
+    plan.target
+        .as_mut()
+        .unwrap()
+        .identity
+        .insert(IdentityFact::MachineId, "m");
+    assert_ne!(plan.hash(), hold.plan_hash);
+    let old: crate::Plan = serde_json::from_value(serde_json::to_value(&hold.plan).unwrap()).unwrap();
+    assert_eq!(old.hash(), hold.plan_hash);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 mod answers;
 mod bypasses;
 mod fixture;
+mod harm;
 mod holds;
 mod levels;
 mod must_not;

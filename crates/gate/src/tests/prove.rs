@@ -110,6 +110,13 @@ const BROKEN: &[(Sabotage, &[&str])] = &[
     (Sabotage::Skip(Rule::FinalAnswer), &["answer_waits"]),
     (Sabotage::WriteIsRead, &["reads_do_not_write"]),
     (Sabotage::AnyResourceVerifies, &["only_its_own_resource_verifies"]),
+    (Sabotage::MaskedContentPasses, &["no_masked_content"]),
+    (Sabotage::HarmIsIgnored, &["harm_needs_a_human"]),
+    (
+        Sabotage::AnotherMachineVerifies,
+        &["only_its_own_machine_verifies"],
+    ),
+    (Sabotage::AnotherMachineRuns, &["an_approval_is_for_one_machine"]),
     (
         Sabotage::EarlierReadingVerifies,
         &["only_its_own_resource_verifies"],

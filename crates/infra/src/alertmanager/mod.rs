@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use interlock_protocol::{AlertState, Observation, ResourceId, ResourceKind};
+use interlock_protocol::{AlertState, Identity, Observation, ResourceId, ResourceKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +149,11 @@ impl Alertmanager {
                 credentials: Credentials::new(options, secrets)?,
             }),
         })
+    }
+
+    /// The address, and what its certificate is known by.
+    pub fn identity(&self) -> Identity {
+        self.inner.http.identity()
     }
 
     /// What it is called in the configuration.

@@ -44,6 +44,7 @@ impl Alertmanager {
             aliases,
             parent: None,
             state: Some(alert.state().as_str().to_owned()),
+            identity: self.identity(),
             source: self.inner.name.clone(),
             facts,
         })

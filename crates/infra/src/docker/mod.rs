@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_gate::Started;
-use interlock_protocol::{ResourceId, ResourceKind, ToolKind};
+use interlock_protocol::{Identity, IdentityFact, ResourceId, ResourceKind, ToolKind};
 use tokio::sync::OnceCell;
 
 pub use check::{Freshness, UpdateCheck};
@@ -32,6 +32,8 @@ use crate::{BoxFuture, Error, Options, meant, options};
 
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
+/// How long the engine may take to say which one it is.
+const IDENTITY: Duration = Duration::from_secs(3);
 /// How long a change may take: stopping waits for the process to end by itself.
 const WRITE: Duration = Duration::from_mins(1);
 /// How long stopping waits before it kills, in seconds.
@@ -122,6 +124,29 @@ impl Docker {
     /// A container of this host as a resource.
     pub fn container_id(&self, name: &str) -> Option<ResourceId> {
         ResourceId::hosted(ResourceKind::DockerContainer, &self.inner.name, name).ok()
+    }
+
+    /// The address and the id of the engine. A container's own id is left out: an update gives it another one, and its name
+    /// on its engine says which it is.
+    pub async fn identity(&self) -> Result<Identity, Error> {
+        let client = self.client().await?;
+        let info = self.within(IDENTITY, "the engine", client.info()).await;
+        let mut identity = self.address_identity();
+        match info {
+            Ok(info) => identity.insert(IdentityFact::DockerEngine, info.id.unwrap_or_default()),
+            Err(error @ (Error::Unreachable { .. } | Error::TimedOut { .. })) => return Err(error),
+            // A proxy in front of the engine may not pass this question on.
+            Err(_) => {}
+        }
+        Ok(identity)
+    }
+
+    fn address_identity(&self) -> Identity {
+        let address = match &self.inner.address {
+            Address::Unix(path) => format!("unix://{path}"),
+            Address::Tcp(address) => format!("tcp://{address}"),
+        };
+        Identity::default().with(IdentityFact::Endpoint, address)
     }
 
     /// The client, after it was found out which version both sides speak.

@@ -1,6 +1,7 @@
 //! A Docker host and its containers, for the graph.
 
 use futures_util::StreamExt as _;
+use interlock_protocol::Identity;
 use serde_json::{Map, Value, json};
 
 use super::Docker;
@@ -25,12 +26,14 @@ impl Source for Docker {
 
     fn discover(&self) -> BoxFuture<'_, Result<Vec<Resource>, Error>> {
         Box::pin(async move {
-            let containers = self.containers().await?;
-            let mut all = vec![self.host(containers.len())];
+            let (containers, identity) = tokio::join!(self.containers(), self.identity());
+            let containers = containers?;
+            let identity = identity.unwrap_or_else(|_| self.address_identity());
+            let mut all = vec![self.host(containers.len(), &identity)];
             let counts = self.restart_counts(&containers).await;
             for (place, container) in containers.into_iter().enumerate() {
                 let count = counts.get(place).copied().flatten();
-                all.extend(self.resource(container, count));
+                all.extend(self.resource(container, count, &identity));
             }
             Ok(all)
         })
@@ -38,7 +41,7 @@ impl Source for Docker {
 }
 
 impl Docker {
-    fn host(&self, containers: usize) -> Resource {
+    fn host(&self, containers: usize, identity: &Identity) -> Resource {
         let mut facts = Map::new();
         facts.insert("containers".to_owned(), containers.into());
         Resource {
@@ -47,6 +50,7 @@ impl Docker {
             aliases: Vec::new(),
             parent: self.inner.runs_on.clone(),
             state: Some("running".to_owned()),
+            identity: identity.clone(),
             source: self.inner.name.clone(),
             facts,
         }
@@ -66,7 +70,12 @@ impl Docker {
             .await
     }
 
-    fn resource(&self, container: Container, restart_count: Option<i64>) -> Option<Resource> {
+    fn resource(
+        &self,
+        container: Container,
+        restart_count: Option<i64>,
+        identity: &Identity,
+    ) -> Option<Resource> {
         let id = self.container_id(&container.name)?;
         let mut aliases = vec![format!("{}/{}", self.inner.name, container.name)];
         if let Some(short) = container.id.get(..SHORT_ID) {
@@ -92,6 +101,7 @@ impl Docker {
             aliases,
             parent: Some(self.inner.id.clone()),
             state: Some(container.state),
+            identity: identity.clone(),
             source: self.inner.name.clone(),
             facts,
         })

@@ -4,13 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlock_protocol::{ResourceId, ResourceKind};
+use interlock_protocol::{Identity, IdentityFact, ResourceId, ResourceKind};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use crate::output::Limits;
 use crate::ssh::{Credentials, Ssh};
 use crate::{BoxFuture, Error, Options, Resource, Secrets, Source};
+
+/// Where a machine keeps the id that it was given when it was installed.
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// 32 hexadecimal digits.
+fn is_machine_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
 
 /// A host that is reached by SSH. Cheap to clone.
 #[derive(Clone)]
@@ -59,6 +67,11 @@ impl Host {
         &self.inner.id
     }
 
+    /// The address and the accepted host keys. Nothing is reached for it.
+    pub fn identity(&self) -> Identity {
+        self.inner.ssh.identity(IdentityFact::Endpoint)
+    }
+
     pub(crate) fn ssh(&self) -> &Ssh {
         &self.inner.ssh
     }
@@ -75,7 +88,7 @@ impl Source for Host {
 
     fn discover(&self) -> BoxFuture<'_, Result<Vec<Resource>, Error>> {
         Box::pin(async {
-            let argv = ["cat", "/proc/sys/kernel/hostname", "/proc/uptime"].map(str::to_owned);
+            let argv = ["cat", "/proc/sys/kernel/hostname", "/proc/uptime", MACHINE_ID].map(str::to_owned);
             let limits = Limits {
                 wall: Duration::from_secs(5),
                 ..Limits::default()
@@ -95,6 +108,10 @@ impl Source for Host {
             if let Some(uptime) = uptime {
                 facts.insert("uptime_seconds".to_owned(), uptime.into());
             }
+            let mut identity = self.identity();
+            if let Some(id) = lines.next().map(str::trim).filter(|id| is_machine_id(id)) {
+                identity.insert(IdentityFact::MachineId, id);
+            }
             let aliases = Some(called)
                 .filter(|called| !called.is_empty() && *called != self.inner.name)
                 .map(str::to_owned)
@@ -106,6 +123,7 @@ impl Source for Host {
                 aliases,
                 parent: None,
                 state: Some("running".to_owned()),
+                identity,
                 source: self.inner.name.clone(),
                 facts,
             }])

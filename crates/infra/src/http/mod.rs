@@ -2,9 +2,12 @@
 
 mod tls;
 
+pub(crate) use tls::shown as shown_fingerprint;
+
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method};
+use interlock_protocol::{Identity, IdentityFact};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -36,6 +39,7 @@ pub(crate) struct Http {
     client: reqwest::Client,
     base: Url,
     connection: String,
+    identity: Identity,
 }
 
 /// What a server answered.
@@ -70,12 +74,21 @@ impl Http {
     /// Prepares a connection; nothing is reached yet.
     pub(crate) fn new(connection: &str, url: &str, tls: &Tls) -> Result<Self, Error> {
         let base = address(connection, url)?;
-        let client = tls::client(connection, &base, tls)?;
+        let (client, known_by) = tls::client(connection, &base, tls)?;
+        let mut identity =
+            Identity::default().with(IdentityFact::Endpoint, base.as_str().trim_end_matches('/'));
+        identity.extend(&known_by);
         Ok(Self {
             client,
             base,
+            identity,
             connection: connection.to_owned(),
         })
+    }
+
+    /// The address and the certificate or authority that every connection is checked against.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity.clone()
     }
 
     /// Sends a request and takes the whole answer, whatever its status is.

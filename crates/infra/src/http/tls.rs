@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use interlock_protocol::{Identity, IdentityFact};
 use reqwest::Url;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -14,7 +15,8 @@ use super::{connect_time, deepest};
 use crate::Error;
 use crate::options::Tls;
 
-pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<reqwest::Client, Error> {
+/// A client, and what it knows the other side by.
+pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<(reqwest::Client, Identity), Error> {
     let wrong = |message: String| Error::Configuration {
         connection: connection.to_owned(),
         message,
@@ -30,6 +32,7 @@ pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<reqwest::
         .tcp_nodelay(true)
         .pool_idle_timeout(Duration::from_mins(1))
         .user_agent(concat!("interlock/", env!("CARGO_PKG_VERSION")));
+    let mut known_by = Identity::default();
     builder = match (url.scheme(), &tls.fingerprint, &tls.ca_file) {
         ("https", Some(_), Some(_)) => {
             return Err(wrong(
@@ -40,6 +43,7 @@ pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<reqwest::
             let pinned = Pinned::new(text).ok_or_else(|| {
                 wrong("`tls.fingerprint` is no SHA-256: 32 pairs of hexadecimal digits".to_owned())
             })?;
+            known_by.insert(IdentityFact::TlsCertificate, shown(&pinned.fingerprint));
             builder.tls_backend_preconfigured(pinned.config().map_err(|error| wrong(error.to_string()))?)
         }
         ("https", None, Some(path)) => {
@@ -51,6 +55,7 @@ pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<reqwest::
             if certificates.is_empty() {
                 return Err(wrong(format!("there is no certificate in `{shown}`")));
             }
+            known_by.insert(IdentityFact::TlsAuthority, self::shown(&Sha256::digest(&pem)));
             builder.tls_certs_only(certificates)
         }
         ("https", None, None) => builder,
@@ -64,7 +69,14 @@ pub(super) fn client(connection: &str, url: &Url, tls: &Tls) -> Result<reqwest::
             ));
         }
     };
-    builder.build().map_err(|error| wrong(deepest(&error)))
+    let client = builder.build().map_err(|error| wrong(deepest(&error)))?;
+    Ok((client, known_by))
+}
+
+/// A fingerprint as Proxmox and browsers show it: `AA:BB:…`.
+pub(crate) fn shown(fingerprint: &[u8]) -> String {
+    let pairs: Vec<String> = fingerprint.iter().map(|byte| format!("{byte:02X}")).collect();
+    pairs.join(":")
 }
 
 fn without_roots() -> Result<ClientConfig, rustls::Error> {
@@ -121,10 +133,9 @@ impl ServerCertVerifier for Pinned {
         if seen.as_slice() == self.fingerprint {
             return Ok(ServerCertVerified::assertion());
         }
-        let shown: Vec<String> = seen.iter().map(|byte| format!("{byte:02X}")).collect();
         Err(rustls::Error::General(format!(
             "its certificate has the fingerprint {}, which is not the configured one",
-            shown.join(":")
+            shown(&seen)
         )))
     }
 

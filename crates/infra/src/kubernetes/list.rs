@@ -22,6 +22,9 @@ pub struct Object {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
+    /// What tells it from another one of that name, earlier or later.
+    #[serde(skip)]
+    pub uid: Option<String>,
     /// What it is doing: `ready`, `running`, `CrashLoopBackOff`…
     pub state: String,
     /// What else is known: replicas, images, restarts, addresses.
@@ -78,6 +81,7 @@ impl Kubernetes {
             id,
             namespace: meta.namespace.clone().filter(|_| kind.is_namespaced()),
             name,
+            uid: meta.uid.clone(),
             state,
             facts,
         })

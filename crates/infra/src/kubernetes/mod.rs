@@ -1,6 +1,7 @@
 //! Kubernetes clusters: nodes, workloads, pods, services, events, logs; and changing a workload.
 
 mod client;
+mod identity;
 mod kind;
 mod list;
 mod read;

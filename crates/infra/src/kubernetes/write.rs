@@ -1,11 +1,11 @@
 //! Changing workloads. Each for a plan about that very object.
 
 use interlock_gate::Started;
-use interlock_protocol::ResourceId;
+use interlock_protocol::{IdentityFact, ResourceId};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use serde_json::json;
 
 use super::{Kind, Kubernetes};
@@ -64,7 +64,16 @@ impl Kubernetes {
             return Err(cannot("be deleted here", kind));
         }
         let api: Api<Pod> = Api::namespaced(self.client().await?, namespace);
-        let params = DeleteParams::default();
+        // The cluster itself makes sure that it is this very pod, and not another that took its name since.
+        let meant = started.plan().target.as_ref();
+        let uid = meant.and_then(|target| target.identity.get(IdentityFact::ObjectUid));
+        let params = DeleteParams {
+            preconditions: uid.map(|uid| Preconditions {
+                uid: Some(uid.to_owned()),
+                resource_version: None,
+            }),
+            ..DeleteParams::default()
+        };
         self.within(&format!("`{id}`"), api.delete(name, &params)).await?;
         Ok(())
     }

@@ -6,7 +6,7 @@ mod read;
 use std::fmt;
 use std::sync::Arc;
 
-use interlock_protocol::{ResourceId, ResourceKind};
+use interlock_protocol::{Identity, ResourceId, ResourceKind};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
@@ -80,6 +80,11 @@ impl MailGateway {
         &self.inner.name
     }
 
+    /// The address, and what its certificate is known by.
+    pub fn identity(&self) -> Identity {
+        self.inner.http.identity()
+    }
+
     /// It as a resource.
     pub fn id(&self) -> &ResourceId {
         &self.inner.id
@@ -108,6 +113,7 @@ impl Source for MailGateway {
                 aliases: Vec::new(),
                 parent: self.inner.runs_on.clone(),
                 state: Some("running".to_owned()),
+                identity: self.identity(),
                 source: self.inner.name.clone(),
                 facts,
             }])

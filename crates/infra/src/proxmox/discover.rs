@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
-use interlock_protocol::{ResourceId, ResourceKind, RunState};
+use interlock_protocol::{Identity, ResourceId, ResourceKind, RunState};
 use serde_json::{Map, Value, json};
 
 use super::Proxmox;
@@ -48,6 +48,7 @@ impl Source for Proxmox {
             found.extend(rows(&all).filter_map(|row| cluster.row(row, &status)));
             share(&mut found);
             self.add_addresses(&mut found).await;
+            self.add_identities(&mut found, &status).await;
             Ok(found)
         })
     }
@@ -107,10 +108,7 @@ struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     fn read(source: &'a str, status: &Value) -> Self {
-        let name = rows(status)
-            .find(|row| row.text("type") == Some("cluster"))
-            .and_then(|row| row.text("name"))
-            .map(str::to_owned);
+        let name = cluster_name(status).map(str::to_owned);
         Self { source, name }
     }
 
@@ -227,10 +225,19 @@ impl<'a> Cluster<'a> {
             aliases: Vec::new(),
             parent,
             state: state.map(str::to_owned),
+            // Added for all at once, behind this.
+            identity: Identity::default(),
             source: self.source.to_owned(),
             facts,
         }
     }
+}
+
+/// The name of the cluster; a single node has none.
+pub(super) fn cluster_name(status: &Value) -> Option<&str> {
+    let rows = status.as_array()?.iter();
+    rows.filter(|row| row.get("type").and_then(Value::as_str) == Some("cluster"))
+        .find_map(|row| row.get("name").and_then(Value::as_str))
 }
 
 /// A full host name also answers to its first part.

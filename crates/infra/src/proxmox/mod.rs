@@ -10,6 +10,7 @@ mod client;
 mod discover;
 mod facts;
 mod guest;
+mod identity;
 mod read;
 mod task;
 mod write;
@@ -41,6 +42,7 @@ struct Inner {
     auth: auth::Auth,
     shell: Option<Shell>,
     addresses: Mutex<discover::Addresses>,
+    guests: Mutex<identity::Guests>,
 }
 
 /// How commands reach the nodes.
@@ -86,6 +88,7 @@ impl Proxmox {
                 auth: auth::Auth::new(options, secrets)?,
                 shell,
                 addresses: Mutex::default(),
+                guests: Mutex::default(),
             }),
         })
     }

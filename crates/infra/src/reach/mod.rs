@@ -8,7 +8,7 @@ mod probe;
 use std::time::Duration;
 
 use interlock_gate::Started;
-use interlock_protocol::{ResourceId, ResourceKind, ToolKind};
+use interlock_protocol::{Identity, ResourceId, ResourceKind, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 pub use probe::{FilePath, Probe, UnitName};
@@ -81,8 +81,9 @@ impl Infra {
                 "nothing is changed through `{resource}`{hint}"
             )));
         }
+        let meant = plan.target.as_ref().map(|target| &target.identity);
         // Ways in are large; those who ask several things at once need not be.
-        Box::pin(self.enter(resource, argv, stdin, limits, cancel)).await
+        Box::pin(self.enter(resource, meant, argv, stdin, limits, cancel)).await
     }
 
     /// Asks one of our own questions inside a resource, for a plan that is about this very resource.
@@ -101,7 +102,7 @@ impl Infra {
     /// Asks one of our own questions inside a resource.
     pub async fn probe(&self, resource: &ResourceId, probe: &Probe) -> Result<Output, Error> {
         let cancel = CancellationToken::new();
-        Box::pin(self.enter(resource, &probe.argv(), None, PROBE, &cancel)).await
+        Box::pin(self.enter(resource, None, &probe.argv(), None, PROBE, &cancel)).await
     }
 
     /// How much input a command in this resource can be given at once.
@@ -112,16 +113,29 @@ impl Infra {
         })
     }
 
+    /// `meant` is the machine that the plan was made for: what goes through SSH runs on no other.
     async fn enter(
         &self,
         resource: &ResourceId,
+        meant: Option<&Identity>,
         argv: &[String],
         stdin: Option<&str>,
         limits: Limits,
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
+        // What runs inside something else is entered by that one's own machine.
+        let meant = meant.filter(|_| {
+            !matches!(
+                resource.kind(),
+                ResourceKind::DockerHost | ResourceKind::MailGateway
+            )
+        });
         match self.way(resource).await? {
-            Way::Ssh(ssh) => ssh.exec(argv, stdin.map(str::as_bytes), limits, cancel).await,
+            Way::Ssh(ssh) => {
+                ssh.meant_for(meant)
+                    .exec(argv, stdin.map(str::as_bytes), limits, cancel)
+                    .await
+            }
             Way::Container { node, vmid } => {
                 let number = vmid.to_string();
                 let mut around: Vec<String> = ["pct", "exec", &number, "--"]
@@ -134,7 +148,9 @@ impl Infra {
                     wall: limits.wall + AROUND,
                     ..limits
                 };
-                node.exec(&around, stdin.map(str::as_bytes), outer, cancel).await
+                node.meant_for(meant)
+                    .exec(&around, stdin.map(str::as_bytes), outer, cancel)
+                    .await
             }
             Way::Engine { docker, container } => {
                 let stdin = stdin.map(str::as_bytes);

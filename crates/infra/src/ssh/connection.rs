@@ -12,7 +12,14 @@ use secrecy::ExposeSecret as _;
 use super::{Inner, Proof, Ssh};
 use crate::Error;
 
-pub(super) type Handle = client::Handle<Client>;
+type Handle = client::Handle<Client>;
+
+/// An open connection, and the host key that the other side proved to have.
+pub(super) struct Link {
+    pub(super) handle: Handle,
+    /// Its fingerprint: `SHA256:…`.
+    pub(super) host_key: String,
+}
 
 /// How long connecting and signing in may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -20,6 +27,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Checks the key of the other side against the keys that are known for it.
 pub(super) struct Client {
     known: Vec<PublicKey>,
+    /// The key that was taken.
+    taken: Arc<Mutex<Option<PublicKey>>>,
     /// Why the key was not taken, for the one who waits for the connection.
     refused: Arc<Mutex<Option<PublicKey>>>,
 }
@@ -30,41 +39,42 @@ impl client::Handler for Client {
     async fn check_server_key(&mut self, key: &PublicKeyOrCertificate) -> Result<bool, Self::Error> {
         let key = key.public_key();
         let known = self.known.iter().any(|known| known.key_data() == key.key_data());
-        if !known {
-            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
-        }
+        let noted = if known { &self.taken } else { &self.refused };
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
         Ok(known)
     }
 }
 
 impl Ssh {
     /// The open connection, or a new one.
-    pub(super) async fn open(&self) -> Result<Arc<Handle>, Error> {
+    pub(super) async fn open(&self) -> Result<Arc<Link>, Error> {
         let mut open = self.inner.open.lock().await;
-        if let Some(handle) = open.as_ref().filter(|handle| !handle.is_closed()) {
-            return Ok(Arc::clone(handle));
+        if let Some(link) = open.as_ref().filter(|link| !link.handle.is_closed()) {
+            return Ok(Arc::clone(link));
         }
-        let handle = tokio::time::timeout(CONNECT, self.connect())
+        let link = tokio::time::timeout(CONNECT, self.connect())
             .await
             .map_err(|_| self.timed_out(CONNECT))??;
-        Ok(Arc::clone(open.insert(Arc::new(handle))))
+        Ok(Arc::clone(open.insert(Arc::new(link))))
     }
 
     /// Forgets a connection that turned out to be of no use.
-    pub(super) async fn forget(&self, broken: &Arc<Handle>) {
+    pub(super) async fn forget(&self, broken: &Arc<Link>) {
         let mut open = self.inner.open.lock().await;
-        if open.as_ref().is_some_and(|handle| Arc::ptr_eq(handle, broken)) {
+        if open.as_ref().is_some_and(|link| Arc::ptr_eq(link, broken)) {
             *open = None;
         }
     }
 
-    async fn connect(&self) -> Result<Handle, Error> {
+    async fn connect(&self) -> Result<Link, Error> {
         let inner = &self.inner;
         let known = self.known_keys()?;
         let config = Arc::new(config(&known));
         let refused = Arc::new(Mutex::new(None));
+        let taken = Arc::new(Mutex::new(None));
         let client = Client {
             known: known.clone(),
+            taken: Arc::clone(&taken),
             refused: Arc::clone(&refused),
         };
         let connected = client::connect(config, (inner.host.as_str(), inner.port), client).await;
@@ -75,8 +85,20 @@ impl Ssh {
                 None => self.unreachable(error.to_string()),
             }
         })?;
+        let key: Option<PublicKey> = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let host_key = key
+            .map(|key| fingerprint(&key))
+            .ok_or_else(|| self.unreachable("the other side showed no host key"))?;
         self.sign_in(&mut handle).await?;
-        Ok(handle)
+        Ok(Link { handle, host_key })
+    }
+
+    /// The fingerprints of the keys that are accepted for this host, sorted, with a comma between them.
+    pub(super) fn accepted_keys(&self) -> Result<String, Error> {
+        let mut keys: Vec<String> = self.known_keys()?.iter().map(fingerprint).collect();
+        keys.sort();
+        keys.dedup();
+        Ok(keys.join(","))
     }
 
     /// The keys that the file has for this host. A file that cannot be read knows nobody, and says so.
@@ -141,6 +163,10 @@ fn config(known: &[PublicKey]) -> client::Config {
     kinds.sort_by_key(|kind| !is_known(kind.as_str()));
     config.preferred.key = Cow::Owned(kinds);
     config
+}
+
+fn fingerprint(key: &PublicKey) -> String {
+    key.fingerprint(HashAlg::Sha256).to_string()
 }
 
 fn not_known(inner: &Inner, known: &[PublicKey], key: &PublicKey) -> Error {

@@ -8,7 +8,7 @@ use russh::{Channel, ChannelMsg, client};
 use tokio_util::sync::CancellationToken;
 
 use super::Ssh;
-use super::connection::Handle;
+use super::connection::Link;
 use crate::Error;
 use crate::output::{Exit, Limits, Output, exit_of};
 
@@ -32,25 +32,27 @@ pub(super) async fn run(
         () = cancel.cancelled() => return Err(Error::Cancelled),
         opened = channel(ssh) => opened?,
     };
-    let (handle, channel) = opened;
+    let (open, channel) = opened;
+    // On this very connection, before anything is said on it.
+    ssh.check_identity(&open.host_key)?;
     let output = watch(ssh, channel, line, stdin, limits, cancel, began).await;
     if let Err(Error::Unreachable { .. }) = &output {
-        ssh.forget(&handle).await;
+        ssh.forget(&open).await;
     }
     output
 }
 
 /// A channel; over a new connection where the old one turns out to be gone. Nothing was run yet.
-async fn channel(ssh: &Ssh) -> Result<(Arc<Handle>, Channel<client::Msg>), Error> {
+async fn channel(ssh: &Ssh) -> Result<(Arc<Link>, Channel<client::Msg>), Error> {
     let mut last = None;
     for _ in 0..2 {
-        let handle = ssh.open().await?;
-        match tokio::time::timeout(OPEN, handle.channel_open_session()).await {
-            Ok(Ok(channel)) => return Ok((handle, channel)),
+        let link = ssh.open().await?;
+        match tokio::time::timeout(OPEN, link.handle.channel_open_session()).await {
+            Ok(Ok(channel)) => return Ok((link, channel)),
             Ok(Err(error)) => last = Some(ssh.unreachable(error.to_string())),
             Err(_) => last = Some(ssh.timed_out(OPEN)),
         }
-        ssh.forget(&handle).await;
+        ssh.forget(&link).await;
     }
     Err(last.unwrap_or(Error::Cancelled))
 }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use interlock_protocol::{Identity, IdentityFact};
 use russh::keys::PrivateKey;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::sync::CancellationToken;
@@ -80,6 +81,8 @@ impl Credentials {
 #[derive(Clone)]
 pub(crate) struct Ssh {
     inner: Arc<Inner>,
+    /// The machine that what runs is meant for. Where it is given, commands run on no other.
+    meant: Option<Arc<Identity>>,
 }
 
 struct Inner {
@@ -87,7 +90,7 @@ struct Inner {
     host: String,
     port: u16,
     credentials: Credentials,
-    open: tokio::sync::Mutex<Option<Arc<connection::Handle>>>,
+    open: tokio::sync::Mutex<Option<Arc<connection::Link>>>,
 }
 
 impl fmt::Debug for Ssh {
@@ -111,7 +114,57 @@ impl Ssh {
                 credentials,
                 open: tokio::sync::Mutex::new(None),
             }),
+            meant: None,
         })
+    }
+
+    /// The same connection, for commands that are meant for this machine and no other.
+    pub(crate) fn meant_for(mut self, identity: Option<&Identity>) -> Self {
+        self.meant = identity
+            .filter(|identity| !identity.is_empty())
+            .map(|identity| Arc::new(identity.clone()));
+        self
+    }
+
+    /// The address and the host keys that are accepted there. Nothing is reached for it.
+    pub(crate) fn identity(&self, address: IdentityFact) -> Identity {
+        let identity = Identity::default().with(address, self.address());
+        match self.accepted_keys() {
+            Ok(keys) => identity.with(IdentityFact::SshHostKey, keys),
+            // No connection is made without known keys; the address is all that there is.
+            Err(_) => identity,
+        }
+    }
+
+    fn address(&self) -> String {
+        let Inner { host, port, .. } = &*self.inner;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+
+    /// Makes sure that the machine at the other end of a connection is the one that is meant.
+    fn check_identity(&self, host_key: &str) -> Result<(), Error> {
+        let Some(meant) = &self.meant else {
+            return Ok(());
+        };
+        let address = match meant.get(IdentityFact::SshEndpoint) {
+            Some(_) => IdentityFact::SshEndpoint,
+            None => IdentityFact::Endpoint,
+        };
+        // A host may have several keys; one of those that were accepted when the plan was made is shown.
+        let keys = meant.get(IdentityFact::SshHostKey).unwrap_or_default();
+        let shown = if keys.split(',').any(|key| key == host_key) {
+            keys
+        } else {
+            host_key
+        };
+        let live = Identity::default()
+            .with(address, self.address())
+            .with(IdentityFact::SshHostKey, shown);
+        crate::identity::compare(&self.inner.connection, meant, &live)
     }
 
     /// Runs an argument vector to its end, within these limits. Only for `reach`, which asks for the proof.

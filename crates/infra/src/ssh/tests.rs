@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use interlock_protocol::{Identity, IdentityFact};
 use russh::keys::{Algorithm, PrivateKey};
 use tokio_util::sync::CancellationToken;
 
@@ -265,5 +266,44 @@ fn addresses_have_a_host_and_a_port() {
     for (text, expected) in cases {
         let expected = expected.map(|(host, port): (&str, u16)| (host.to_owned(), port));
         assert_eq!(host_and_port(text), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_runs_only_on_the_machine_that_it_is_meant_for() {
+    let stage = Stage::new().await;
+    let ssh = stage.ssh();
+    let here = ssh.identity(IdentityFact::Endpoint);
+    let key = here.get(IdentityFact::SshHostKey).unwrap().to_owned();
+    assert!(key.starts_with("SHA256:"), "{here}");
+    let with = |fact, value: &str| {
+        let mut other = Identity::default().with(fact, value);
+        other.extend(&here);
+        other
+    };
+    let several = format!("SHA256:another,{key}");
+    let cases = [
+        (here.clone(), true),
+        (Identity::default(), true),
+        // A host may have several keys.
+        (with(IdentityFact::SshHostKey, &several), true),
+        (with(IdentityFact::SshHostKey, "SHA256:another"), false),
+        (with(IdentityFact::Endpoint, "10.0.0.5:22"), false),
+        (Identity::default().with(IdentityFact::DockerEngine, "x"), false),
+    ];
+    for (meant, runs) in cases {
+        stage.server.seen.commands.lock().unwrap().clear();
+        let ssh = ssh.clone().meant_for(Some(&meant));
+        let ran = run(&ssh, &["true"], None, Limits::default()).await;
+        let commands = stage.server.seen.commands.lock().unwrap().len();
+        if runs {
+            assert_eq!((ran.is_ok(), commands), (true, 1), "{meant}");
+        } else {
+            assert!(
+                matches!(ran, Err(Error::AnotherMachine { .. })),
+                "{meant}: {ran:?}"
+            );
+            assert_eq!(commands, 0, "{meant}");
+        }
     }
 }

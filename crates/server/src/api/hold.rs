@@ -2,7 +2,7 @@
 //! it without saying so.
 
 use interlock_gate::{FourEyes, Hold, HoldStatus, Plan};
-use interlock_protocol::Evidence;
+use interlock_protocol::{Evidence, reveal, reveal_line};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use similar::TextDiff;
@@ -12,7 +12,7 @@ use super::{forms, hold_run};
 use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
-use crate::wire::{ActionTaken, Approval, Change, EditedFrom, EvidenceRef, PlanForm, PlanStep};
+use crate::wire::{ActionTaken, Approval, Change, EditedFrom, EvidenceRef, IdentityFact, PlanForm, PlanStep};
 
 /// How much of what a model said is shown, in characters.
 const WHY: usize = 4000;
@@ -167,6 +167,8 @@ async fn may_not(app: &App, caller: &Caller, hold: &Hold, now: Timestamp) -> Res
 
 fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {
     let tool = app.engine().setup().gate.catalogue().get(plan.tool.as_str());
+    let steps: Vec<PlanStep> = plan.rows().into_iter().map(step).collect();
+    let identity = plan.target.as_ref().map(|target| &target.identity);
     PlanForm {
         tool: plan.tool.to_string(),
         action: plan.action.clone(),
@@ -179,13 +181,30 @@ fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {
         command: plan.command.clone(),
         expectation: plan.expectation.as_ref().map(interlock_gate::expected),
         timeout_seconds: plan.timeout_seconds,
-        steps: plan
-            .rows()
+        identity: identity
             .into_iter()
-            .map(|(label, value)| PlanStep { label, value })
+            .flat_map(interlock_protocol::Identity::facts)
+            .map(|(fact, value)| IdentityFact {
+                fact: fact.as_str().to_owned(),
+                label: fact.label().to_owned(),
+                value: reveal_line(value).text,
+            })
             .collect(),
-        diff,
+        hidden_characters: steps.iter().map(|step| step.hidden).sum(),
+        steps,
+        diff: diff.map(|diff| reveal(&diff).text),
         schema: tool.map(|tool| tool.definition().parameters.clone()),
+    }
+}
+
+/// A row of the plan, as it is and as people may see it.
+fn step((label, value): (String, String)) -> PlanStep {
+    let shown = reveal(&value);
+    PlanStep {
+        label: reveal_line(&label).text,
+        value,
+        shown: shown.text,
+        hidden: u32::try_from(shown.hidden).unwrap_or(u32::MAX),
     }
 }
 
@@ -240,8 +259,37 @@ fn content_of(plan: &Plan) -> Option<(&str, &str, bool)> {
     Some((path, text("content")?, plan.action.as_deref() == Some("append")))
 }
 
+/// What a patch replaces, edit by edit. Nothing else of the file is touched, whatever it has now, so that a masked line
+/// is shown only if the patch changes it.
+fn patch_of(plan: &Plan) -> Option<String> {
+    let path = plan.arguments.get("path").and_then(Value::as_str)?;
+    let edits = plan.arguments.get("edits").and_then(Value::as_array)?;
+    let mut text = format!("--- {path}\n+++ {path} (afterwards)\n");
+    for (index, edit) in edits.iter().enumerate() {
+        let part = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
+        text.push_str(&format!(
+            "@@ edit {} of {}: must be there exactly once @@\n",
+            index + 1,
+            edits.len()
+        ));
+        for (sign, lines) in [('-', part("find")), ('+', part("replace"))] {
+            for line in lines.split_inclusive('\n').filter(|_| !lines.is_empty()) {
+                text.push(sign);
+                text.push_str(line);
+                if !line.ends_with('\n') {
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    Some(text)
+}
+
 /// How a file would differ from what the session last read of it. Newest evidence comes first.
 fn difference(plan: &Plan, evidence: &[Evidence]) -> Option<String> {
+    if let Some(text) = patch_of(plan) {
+        return Some(text);
+    }
     let (path, content, append) = content_of(plan)?;
     let known = evidence.iter().find_map(|evidence| {
         let data = &evidence.data;
@@ -263,7 +311,7 @@ fn difference(plan: &Plan, evidence: &[Evidence]) -> Option<String> {
     };
     if old.len() > COMPARED || new.len() > COMPARED {
         return Some(format!(
-            "--- {path} ({from}; {} bytes)\n+++ {path} (afterwards; {} bytes)\ntoo long to be compared\n",
+            "--- {path} ({from}; {} bytes)\n+++ {path} (afterwards; {} bytes)\ntoo long to compare: the row `content` has the whole new content\n",
             old.len(),
             new.len()
         ));
@@ -344,6 +392,46 @@ mod tests {
         for (plan, evidence, wanted) in cases {
             assert_eq!(difference(&plan, &evidence).as_deref(), Some(wanted.as_str()));
         }
+    }
+
+    #[test]
+    fn a_row_is_shown_so_that_the_exact_bytes_can_be_read_off_it() {
+        for value in [
+            "rm -rf /srv\u{202e}/gnimoc",
+            "a\u{200b}b\u{e0041}",
+            "\u{1b}[2J\r\nx",
+            "⟦U+202E⟧",
+            &"0123456789abcdef".repeat(4),
+            &"x\n".repeat(20_000),
+        ] {
+            let step = step(("command".to_owned(), value.to_owned()));
+            assert_eq!(step.value, value);
+            assert_eq!(interlock_protocol::unreveal(&step.shown).as_deref(), Some(value));
+            assert_eq!(step.hidden > 0, step.shown != value, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_masked_line_is_context_only_where_it_stays_as_it_is() {
+        let old = "user=x\npassword=[masked:password]\nworkers=2\n";
+        let known = read(&json!({"path": "/etc/motd", "exists": true, "content": old, "truncated": false}));
+        // Without the placeholder, which the gate refuses, the masked line is shown as changed.
+        let whole = difference(
+            &write("user=x\npassword=y\nworkers=4\n", "write"),
+            &[known.clone()],
+        )
+        .unwrap();
+        assert!(whole.contains("-password=[masked:password]\n"), "{whole}");
+        let mut patch = write("", "patch");
+        patch.arguments.remove("content");
+        patch.arguments.insert(
+            "edits".to_owned(),
+            json!([{"find": "workers=2", "replace": "workers=4"}, {"find": "user=x\n", "replace": ""}]),
+        );
+        let wanted = "--- /etc/motd\n+++ /etc/motd (afterwards)\n\
+                      @@ edit 1 of 2: must be there exactly once @@\n-workers=2\n+workers=4\n\
+                      @@ edit 2 of 2: must be there exactly once @@\n-user=x\n";
+        assert_eq!(difference(&patch, &[known]).as_deref(), Some(wanted));
     }
 
     #[test]

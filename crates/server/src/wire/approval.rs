@@ -100,6 +100,8 @@ pub struct PlanForm {
     pub resource_name: Option<String>,
     /// The state that it was in.
     pub resource_state: Option<String>,
+    /// Which machine it is for: the plan runs on no other.
+    pub identity: Vec<IdentityFact>,
     /// The command that reaches a shell.
     pub command: Option<String>,
     /// What must be observed afterwards, in words.
@@ -108,7 +110,10 @@ pub struct PlanForm {
     pub timeout_seconds: u32,
     /// The plan as a table: what happens, step by step.
     pub steps: Vec<PlanStep>,
-    /// For a change of a file: how it differs from what is there.
+    /// How many characters of the plan do not print, or change how others do. They are written out as `⟦U+202E⟧` wherever
+    /// the plan is shown.
+    pub hidden_characters: u32,
+    /// For a change of a file: how it differs from what is there, with hidden characters written out.
     pub diff: Option<String>,
     /// The JSON Schema of the arguments, for editing them.
     #[schema(value_type = Option<Object>)]
@@ -120,7 +125,22 @@ pub struct PlanForm {
 pub struct PlanStep {
     /// What: `Restart the service`, `Argument unit`.
     pub label: String,
-    /// Which.
+    /// Which, exactly as it will be used.
+    pub value: String,
+    /// The same as people may see it: every character that does not print is written out as `⟦U+202E⟧`.
+    pub shown: String,
+    /// How many characters were written out.
+    pub hidden: u32,
+}
+
+/// A fact that tells a machine from another one under the same name.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct IdentityFact {
+    /// Which: `endpoint`, `ssh_host_key`, `tls_certificate`, `machine_id`, `cluster`, `guest`…
+    pub fact: String,
+    /// Its name for people.
+    pub label: String,
+    /// Its value.
     pub value: String,
 }
 

@@ -129,6 +129,7 @@ impl Source for Known {
                 aliases: vec!["www".to_owned()],
                 parent: None,
                 state: Some("running".to_owned()),
+                identity: interlock_protocol::Identity::default(),
                 source: "here".to_owned(),
                 facts: serde_json::Map::new(),
             }])

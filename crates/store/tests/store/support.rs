@@ -9,8 +9,8 @@
 use interlock_gate::{FourEyes, Hold, HoldStatus, Plan, Target};
 use interlock_protocol::{
     CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, EvidenceId, ExecutionId, Expectation,
-    HoldId, Label, Outcome, PermitId, Receipt, ReceiptId, ResourceId, RiskLevel, RunId, Sequence, SessionId,
-    SessionKind, StageId, Status, ToolKind, ToolName, WorkerId,
+    HoldId, Identity, IdentityFact, Label, Outcome, PermitId, Receipt, ReceiptId, ResourceId, RiskLevel,
+    RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolKind, ToolName, WorkerId,
 };
 use interlock_store::{
     Batch, Claim, Concurrency, Execution, Interaction, Message, NewSession, Options, QueueLimits, Record,
@@ -152,6 +152,7 @@ pub fn plan(session: u64, kind: ToolKind, resource: Option<ResourceId>) -> Plan 
             id,
             name: "web".to_owned(),
             state: Some("running".to_owned()),
+            identity: Identity::default().with(IdentityFact::Endpoint, "https://pve.lan:8006"),
         }),
         command: None,
         expectation: (kind == ToolKind::Write).then_some(Expectation::FreeForm),
@@ -208,6 +209,7 @@ pub fn evidence(session: u64, number: u64, text: &str) -> Evidence {
         call: CallId::from_bytes(bytes(number)),
         tool: ToolName::new("infra_read").unwrap(),
         resource: None,
+        identity: Identity::default(),
         taken_at: at(3),
         hash: ContentHash::of_json(&data),
         data,

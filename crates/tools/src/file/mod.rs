@@ -6,11 +6,13 @@
 mod find;
 mod list;
 mod open;
+mod patch;
 mod read;
 mod write;
 
 pub(crate) use find::{Search, find};
 pub(crate) use list::list;
 pub(crate) use open::Guard;
+pub(crate) use patch::{MOST_BYTES, apply, edits};
 pub(crate) use read::{Content, Keep, read};
 pub(crate) use write::{append, delete, write};

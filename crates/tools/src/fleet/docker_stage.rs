@@ -8,8 +8,8 @@ use interlock_gate::{
 };
 use interlock_infra::{Infra, Options as InfraOptions, Secrets, options};
 use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, SessionId, ToolCall, ToolName,
-    UserId, Verification,
+    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, ToolCall,
+    ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -318,7 +318,10 @@ impl Stage {
         };
         let started = permit.begin(self.world.kill_switch, Timestamp::now()).unwrap();
         let done = self.toolbox.run(&started, &CancellationToken::new()).await;
-        let evidence = done.reading.clone().map(|reading| self.evidence(reading));
+        let evidence = done
+            .reading
+            .clone()
+            .map(|reading| self.evidence(reading, done.identity.clone()));
         let now = Timestamp::now();
         let receipt = started.finish(done.ended(now));
         let report = Report {
@@ -333,7 +336,7 @@ impl Stage {
         (done, settled)
     }
 
-    fn evidence(&self, reading: Reading) -> Evidence {
+    fn evidence(&self, reading: Reading, identity: Identity) -> Evidence {
         Evidence {
             id: EvidenceId::new(format!("evd_{}", self.calls)).unwrap(),
             session: self.session.id().clone(),
@@ -341,6 +344,7 @@ impl Stage {
             call: CallId::new(format!("call_{}", self.calls)).unwrap(),
             tool: ToolName::new("infra_read").unwrap(),
             resource: reading.resource,
+            identity,
             taken_at: reading.taken_at,
             hash: ContentHash::of_json(&reading.data),
             data: reading.data,
@@ -364,7 +368,8 @@ impl Stage {
         let mut ends = Vec::new();
         for due in self.gate.begin_conclusion(&mut self.session, &self.agent) {
             let reading = self.fleet.observe(&due.resource, &due.expectation).await;
-            let evidence = reading.map(|reading| self.evidence(reading));
+            let identity = self.fleet.identity(&due.resource).await;
+            let evidence = reading.map(|reading| self.evidence(reading, identity));
             let ended = self.gate.observe(
                 &mut self.session,
                 &due,

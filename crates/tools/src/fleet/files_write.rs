@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use interlock_gate::Started;
-use interlock_infra::FilePath;
+use interlock_infra::{FilePath, Limits};
 use interlock_protocol::{ContentHash, ErrorCode, ResourceId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,9 @@ use super::reach::{Place, words};
 use super::read::{is_missing, path_of};
 use crate::Done;
 use crate::failure::Failure;
+use crate::file;
 use crate::local::arguments;
+use crate::local::files::patched;
 
 /// What a script says when there is no such file.
 const MISSING: i32 = 44;
@@ -49,6 +51,13 @@ fi
 mv -f -- "$own/part" "$1"
 rmdir -- "$own""#;
 
+/// Makes sure that the file still is what the edits were made from: its third argument is the hash of that.
+const SAME: &str = r#"[ "$(sha256sum < "$1" | cut -c1-64)" = "$3" ] || exit 47
+"#;
+
+/// What a script says when a file changed in the meantime.
+const CHANGED: i32 = 47;
+
 /// Adds the content to the end of the file.
 const APPEND: &str = r#"set -eu
 own="${1%/*}/.$2"
@@ -77,10 +86,12 @@ impl Fleet {
                 let path = path_of(started)?;
                 let content = given_content(started)?;
                 let bytes = content.len();
-                self.put(started, &id, &path, content, APPEND, cancel).await?;
+                self.put(started, &id, &path, content.as_bytes(), (APPEND, ""), cancel)
+                    .await?;
                 let data = json!({"path": path.as_str(), "bytes_added": bytes});
                 Ok(Done::succeeded(data, format!("added {bytes} bytes to a file")))
             }
+            Some("patch") => self.patch_there(started, &id, cancel).await,
             _ => Err(Failure::invalid("`action` is none that this tool has")),
         }
     }
@@ -137,8 +148,62 @@ impl Fleet {
             "bytes_written": bytes,
             "sha256": ContentHash::of(content),
         });
-        self.put(started, id, &path, content, PLACE, cancel).await?;
+        self.put(started, id, &path, content.as_bytes(), (PLACE, ""), cancel)
+            .await?;
         Ok(Done::succeeded(data, format!("wrote a file of {bytes} bytes")))
+    }
+
+    /// Replaces parts of a file: read whole, edited here, put in its place only if it did not change in the meantime.
+    async fn patch_there(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        let path = path_of(started)?;
+        let edits = file::edits(started.plan())?;
+        let argv = words(["env", "LC_ALL=C", "base64", path.as_str()]);
+        // Four letters carry three bytes, and lines end.
+        let room = file::MOST_BYTES / 3 * 4 + file::MOST_BYTES / 8;
+        let limits = Limits {
+            output_bytes: room,
+            drain_bytes: room as u64 + 1,
+            ..self.limits(started.plan())
+        };
+        let output = self
+            .inner
+            .infra
+            .run(started, id, &argv, None, limits, cancel)
+            .await?;
+        if output.stdout.is_truncated() || output.exit == interlock_infra::Exit::OutputLimit {
+            return Err(Failure::invalid(format!(
+                "`{path}` is longer than the {} bytes that can be patched",
+                file::MOST_BYTES
+            )));
+        }
+        if !output.is_success() {
+            return Err(if is_missing(&output) {
+                no_such_file(&path)
+            } else {
+                Failure::failed(format!("`{path}` cannot be read")).detail("path", path.as_str())
+            });
+        }
+        let letters: Vec<u8> = output
+            .stdout
+            .bytes
+            .iter()
+            .copied()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let before = STANDARD
+            .decode(letters)
+            .map_err(|_| Failure::failed(format!("`{path}` did not arrive whole")))?;
+        let content = file::apply(&before, &edits)?;
+        let was = ContentHash::of(&before).to_string();
+        let finish = format!("{SAME}{PLACE}");
+        self.put(started, id, &path, &content, (&finish, &was), cancel)
+            .await?;
+        Ok(patched(path.as_str(), &content, edits.len()))
     }
 
     /// Brings content next to a file in parts, then finishes with one step.
@@ -147,13 +212,13 @@ impl Fleet {
         started: &Started,
         id: &ResourceId,
         path: &FilePath,
-        content: &str,
-        finish: &str,
+        content: &[u8],
+        (finish, argument): (&str, &str),
         cancel: &CancellationToken,
     ) -> Result<(), Failure> {
         // Four letters carry three bytes.
         let room = self.inner.infra.input_room(id).await? / 4 * 3;
-        let mut parts: Vec<&[u8]> = content.as_bytes().chunks(room).collect();
+        let mut parts: Vec<&[u8]> = content.chunks(room).collect();
         if parts.is_empty() {
             parts.push(&[]);
         }
@@ -176,7 +241,7 @@ impl Fleet {
             }
         }
         if steps.is_ok() {
-            steps = self.step(started, id, path, finish, "", None, cancel).await;
+            steps = self.step(started, id, path, finish, argument, None, cancel).await;
         }
         if steps.is_err() {
             // Nobody is helped by a second complaint.
@@ -210,6 +275,10 @@ impl Fleet {
             interlock_infra::Exit::Code(NO_FILE) => {
                 Err(Failure::invalid(format!("`{path}` is no ordinary file")).detail("path", path.as_str()))
             }
+            interlock_infra::Exit::Code(CHANGED) => Err(Failure::failed(format!(
+                "`{path}` changed while it was patched; nothing was written. Read it again"
+            ))
+            .detail("path", path.as_str())),
             interlock_infra::Exit::Code(ELSEWHERE) => {
                 let stderr = output.stderr.text();
                 let real = stderr.trim_end();

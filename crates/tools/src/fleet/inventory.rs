@@ -5,7 +5,7 @@ use std::time::Duration;
 use interlock_exec::UnitName;
 use interlock_gate::ResolvedResource;
 use interlock_infra::FilePath;
-use interlock_protocol::{Expectation, Observation, ResourceId};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -34,6 +34,10 @@ impl Inventory for Fleet {
         })
     }
 
+    fn identity<'a>(&'a self, resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
+        Box::pin(self.place_of(resource))
+    }
+
     fn observe<'a>(
         &'a self,
         resource: &'a ResourceId,
@@ -44,9 +48,9 @@ impl Inventory for Fleet {
                 return local.observe(resource, expectation).await;
             }
             match expectation {
-                Expectation::FileHash { path, .. } | Expectation::FileAbsent { path } => {
-                    self.observe_file(resource, path).await
-                }
+                Expectation::FileHash { path, .. }
+                | Expectation::FilePatched { path }
+                | Expectation::FileAbsent { path } => self.observe_file(resource, path).await,
                 Expectation::UnitActivity { unit, .. } | Expectation::UnitRestarted { unit } => {
                     self.observe_unit(resource, unit).await
                 }

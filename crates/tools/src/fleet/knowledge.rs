@@ -73,6 +73,7 @@ impl Source for Knowledge {
                     aliases: vec!["notes".to_owned()],
                     parent: None,
                     state: None,
+                    identity: interlock_protocol::Identity::default(),
                     source: ALL.to_owned(),
                     facts: serde_json::Map::new(),
                 })

@@ -215,6 +215,7 @@ mod tests {
             aliases: Vec::new(),
             parent: None,
             state: None,
+            identity: interlock_protocol::Identity::default(),
             source: "x".to_owned(),
             facts: serde_json::Map::new(),
         }

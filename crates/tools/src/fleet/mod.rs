@@ -10,6 +10,7 @@ mod docker_stage;
 mod docker_tests;
 mod files;
 mod files_write;
+mod identity;
 mod inventory;
 mod inventory_look;
 mod knowledge;
@@ -129,6 +130,7 @@ fn resolved(resource: &Resource) -> ResolvedResource {
         name: resource.name.clone(),
         aliases: resource.aliases.clone(),
         state: resource.state.clone(),
+        identity: resource.identity.clone(),
     }
 }
 
@@ -210,6 +212,10 @@ impl Executor for FleetTool {
     fn run<'a>(&'a self, started: &'a Started, cancel: &'a CancellationToken) -> BoxFuture<'a, Done> {
         Box::pin(async move {
             let fleet = &self.fleet;
+            let identity = match fleet.same_machine(started.plan()).await {
+                Ok(identity) => identity,
+                Err(failure) => return failure.into(),
+            };
             let done = match self.tool {
                 Tool::Query => fleet.query(started).await,
                 Tool::Discovery => fleet.discovery(started, cancel).await,
@@ -230,7 +236,9 @@ impl Executor for FleetTool {
                 Tool::ReadSystemLogs => fleet.system_logs(started, cancel).await,
                 Tool::MetricsSnapshot => fleet.snapshot(started, cancel).await,
             };
-            done.unwrap_or_else(Done::from)
+            let mut done = done.unwrap_or_else(Done::from);
+            done.identity = identity;
+            done
         })
     }
 }

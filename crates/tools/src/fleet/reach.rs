@@ -230,6 +230,7 @@ impl From<InfraError> for Failure {
     fn from(error: InfraError) -> Self {
         let code = match &error {
             InfraError::NotFound { .. } => ErrorCode::NotFound,
+            InfraError::AnotherMachine { .. } => ErrorCode::StrictResolution,
             InfraError::TimedOut { .. } => ErrorCode::Timeout,
             InfraError::Cancelled => ErrorCode::Cancelled,
             InfraError::Unreachable { .. }
@@ -241,6 +242,13 @@ impl From<InfraError> for Failure {
             | InfraError::Unsupported(_)
             | InfraError::Configuration { .. } => ErrorCode::ExecutionFailed,
         };
-        Self::new(code, error.to_string())
+        let failure = Self::new(code, error.to_string());
+        match &error {
+            InfraError::AnotherMachine { changes, .. } => {
+                let changes: Vec<Value> = changes.iter().map(|change| json!(change)).collect();
+                failure.detail("changes", changes)
+            }
+            _ => failure,
+        }
     }
 }

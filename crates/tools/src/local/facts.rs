@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use interlock_protocol::{Identity, IdentityFact};
 use jiff::Timestamp;
 use rustix::fs::statvfs;
 use serde_json::{Map, Value, json};
@@ -12,6 +13,17 @@ pub(super) fn host_name() -> String {
         .ok()
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// Which machine this is: by the id that it was given when it was installed.
+pub(super) fn identity() -> Identity {
+    let id = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
+        .iter()
+        .find_map(|path| fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    Identity::default()
+        .with(IdentityFact::Endpoint, "this machine")
+        .with(IdentityFact::MachineId, id.trim())
 }
 
 /// The other names of this machine: those that every machine has for itself, and those that stand next to its name.

@@ -1,7 +1,7 @@
 //! The tools that read and write files of this machine.
 
 use interlock_gate::Started;
-use interlock_protocol::{ContentHash, Observation};
+use interlock_protocol::{ContentHash, ErrorCode, Observation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -51,8 +51,41 @@ impl LocalHost {
                     .await?;
                 Ok(Done::succeeded(data, format!("added {bytes} bytes to a file")))
             }
+            Some("patch") => self.patch_file(started).await,
             _ => Err(Failure::invalid("`action` is none that this tool has")),
         }
+    }
+
+    /// Replaces parts of a file. Its other parts, secrets among them, are never shown to anybody for it.
+    async fn patch_file(&self, started: &Started) -> Result<Done, Failure> {
+        let plan = started.plan();
+        self.is_meant_by(plan)?;
+        let path = arguments::needed(plan, "path")?.to_owned();
+        let edits = file::edits(plan)?;
+        let count = edits.len();
+        let file = path.clone();
+        let content = self
+            .blocking(move |host| {
+                let keep = Keep::Head {
+                    bytes: file::MOST_BYTES,
+                    hashed: file::MOST_BYTES,
+                };
+                let content = file::read(host.guard(), &file, keep)?.ok_or_else(|| {
+                    Failure::new(ErrorCode::NotFound, format!("there is no file `{file}`"))
+                        .detail("path", &*file)
+                })?;
+                if content.truncated {
+                    return Err(Failure::invalid(format!(
+                        "`{file}` is longer than the {} bytes that can be patched",
+                        file::MOST_BYTES
+                    )));
+                }
+                let patched = file::apply(&content.bytes, &edits)?;
+                file::write(host.guard(), &file, &patched)?;
+                Ok(patched)
+            })
+            .await?;
+        Ok(patched(&path, &content, count))
     }
 
     pub(crate) async fn write_file(&self, started: &Started) -> Result<Done, Failure> {
@@ -144,6 +177,15 @@ impl LocalHost {
         };
         Some((data, observed))
     }
+}
+
+/// What a patch did. The hash of the whole content goes into the receipt: it is what must be there afterwards.
+pub(crate) fn patched(path: &str, content: &[u8], edits: usize) -> Done {
+    let hash = ContentHash::of(content);
+    let data = json!({"path": path, "edits": edits, "bytes_written": content.len(), "sha256": hash});
+    let mut done = Done::succeeded(data, format!("made {edits} edits in a file"));
+    done.output_hash = Some(hash);
+    done
 }
 
 /// What is known of a file. Of one that was not read to its end nothing is.

@@ -2,7 +2,7 @@
 
 use interlock_exec::UnitName;
 use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, ResourceId};
+use interlock_protocol::{Expectation, Identity, ResourceId};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -21,11 +21,24 @@ impl Inventory for LocalHost {
             };
             match self.unit(&unit_name).await {
                 Ok(unit) if unit.loaded => {
-                    vec![ResolvedResource::new(id, unit_name.as_str()).in_state(unit.activity.as_str())]
+                    vec![
+                        ResolvedResource::new(id, unit_name.as_str())
+                            .in_state(unit.activity.as_str())
+                            .identified(self.identity()),
+                    ]
                 }
                 Ok(_) | Err(_) => Vec::new(),
             }
         })
+    }
+
+    fn identity<'a>(&'a self, resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
+        let identity = if self.knows(resource) {
+            self.identity()
+        } else {
+            Identity::default()
+        };
+        Box::pin(std::future::ready(identity))
     }
 
     fn observe<'a>(
@@ -39,7 +52,9 @@ impl Inventory for LocalHost {
             }
             let taken_at = Timestamp::now();
             let (data, observations) = match expectation {
-                Expectation::FileHash { path, .. } | Expectation::FileAbsent { path } => {
+                Expectation::FileHash { path, .. }
+                | Expectation::FilePatched { path }
+                | Expectation::FileAbsent { path } => {
                     let (data, observed) = self.observe_file(path).await?;
                     (data, vec![observed])
                 }

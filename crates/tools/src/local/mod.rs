@@ -4,7 +4,7 @@ pub(crate) mod arguments;
 mod command;
 mod control;
 mod facts;
-mod files;
+pub(crate) mod files;
 mod inventory;
 mod query;
 pub(crate) mod read;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use interlock_exec::{Limits, Probe, Runner, UnitName};
 use interlock_gate::{Plan, ResolvedResource, Started};
-use interlock_protocol::{ErrorCode, Observation, ResourceId, ResourceKind, ToolName};
+use interlock_protocol::{ErrorCode, Identity, Observation, ResourceId, ResourceKind, ToolName};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -76,7 +76,33 @@ impl LocalHost {
             name: self.inner.name.clone(),
             aliases: self.inner.aliases.clone(),
             state: Some("running".to_owned()),
+            identity: self.identity(),
         }
+    }
+
+    /// Which machine this is now.
+    pub fn identity(&self) -> Identity {
+        facts::identity()
+    }
+
+    /// Whether a resource is this machine, or a unit of it.
+    pub(crate) fn knows(&self, id: &ResourceId) -> bool {
+        *id == self.inner.id || (id.kind() == ResourceKind::Service && id.host() == Some(self.inner.id.uid()))
+    }
+
+    /// Makes sure that this is the machine that a plan was made for.
+    fn same_machine(&self, plan: &Plan) -> Result<Identity, Failure> {
+        let live = self.identity();
+        let meant = plan.target.as_ref().map(|target| &target.identity);
+        let changes = meant.map_or_else(Vec::new, |meant| meant.contradictions(&live));
+        if changes.is_empty() {
+            return Ok(live);
+        }
+        Err(interlock_infra::Error::AnotherMachine {
+            connection: self.inner.id.to_string(),
+            changes,
+        }
+        .into())
     }
 
     /// Adds its executors to a toolbox.
@@ -233,6 +259,10 @@ impl Executor for LocalTool {
     fn run<'a>(&'a self, started: &'a Started, cancel: &'a CancellationToken) -> BoxFuture<'a, Done> {
         Box::pin(async move {
             let host = &self.host;
+            let identity = match host.same_machine(started.plan()) {
+                Ok(identity) => identity,
+                Err(failure) => return failure.into(),
+            };
             let done = match self.tool {
                 Tool::Query => host.query(started).await,
                 Tool::Read => host.read(started, cancel).await,
@@ -245,7 +275,9 @@ impl Executor for LocalTool {
                 Tool::ReadSystemLogs => host.logs(started, cancel).await,
                 Tool::MetricsSnapshot => host.snapshot(started),
             };
-            done.unwrap_or_else(Done::from)
+            let mut done = done.unwrap_or_else(Done::from);
+            done.identity = identity;
+            done
         })
     }
 }

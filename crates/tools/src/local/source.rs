@@ -24,6 +24,7 @@ impl Source for LocalHost {
                 aliases: resource.aliases,
                 parent: None,
                 state: resource.state,
+                identity: resource.identity,
                 source: "local".to_owned(),
                 facts: match facts::everything() {
                     Value::Object(facts) => facts,

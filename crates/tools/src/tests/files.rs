@@ -266,3 +266,27 @@ async fn links_are_neither_written_through_nor_is_their_target_deleted() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
     assert!(fs::symlink_metadata(&link).is_err());
 }
+
+#[tokio::test]
+async fn a_patch_of_a_file_here_is_verified_by_its_whole_content() {
+    for by_code in [false, true] {
+        let mut stage = Stage::discovered().await;
+        let path = stage.file("app.env", "password=hunter2\nworkers=2\n");
+        let edits = json!({"action": "patch", "edits": [{"find": "workers=2", "replace": "workers=4"}]});
+        let arguments = with(stage.at(&path), edits);
+        let (done, settled) = stage.settle("infra_file_edit", arguments).await;
+        assert_eq!(done.outcome, Outcome::Succeeded, "{done:?}");
+        assert!(settled.required.is_some());
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "password=hunter2\nworkers=4\n"
+        );
+        let ended = if by_code {
+            stage.observe().await
+        } else {
+            let look = stage.at(&path);
+            outcomes(&stage.settle("read_file", look).await.1)
+        };
+        assert_eq!(ended, [Verification::Verified]);
+    }
+}

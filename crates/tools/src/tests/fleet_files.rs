@@ -118,3 +118,70 @@ async fn files_are_read_listed_found_and_deleted() {
     let (code, _) = world.error("delete_file", at(&path)).await;
     assert_eq!(code, "NOT_FOUND");
 }
+
+fn patch(path: &str, edits: &[(&str, &str)]) -> Value {
+    let edits: Vec<Value> = edits
+        .iter()
+        .map(|(find, replace)| json!({"find": find, "replace": replace}))
+        .collect();
+    json!({"action": "patch", "target_resource_id": GUEST, "path": path, "edits": edits})
+}
+
+#[tokio::test]
+async fn a_patch_changes_its_parts_and_nothing_else_and_is_verified() {
+    for by_code in [false, true] {
+        let mut world = World::discovered().await;
+        let path = world.path("app.env");
+        fs::write(&path, "password=hunter2\nworkers=2\n\u{fffd}\r\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let data = world
+            .data("infra_file_edit", patch(&path, &[("workers=2", "workers=4")]))
+            .await;
+        assert!(!data.to_string().contains("hunter2"), "{data}");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "password=hunter2\nworkers=4\n\u{fffd}\r\n"
+        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let ended = if by_code {
+            world.observe().await
+        } else {
+            outcomes(&world.stage.settle("read_file", at(&path)).await.1)
+        };
+        assert_eq!(ended, [Verification::Verified]);
+        assert_eq!(names_in(&world.guest_folder()), ["app.env"]);
+    }
+}
+
+#[tokio::test]
+async fn a_patch_that_does_not_fit_changes_nothing() {
+    for (edits, code) in [
+        (&[("none", "x")][..], "INVALID_INPUT"),
+        (&[("a", "x")], "INVALID_INPUT"),
+        (&[("b=1", "c=1"), ("b=1", "d=1")], "INVALID_INPUT"),
+    ] {
+        let mut world = World::discovered().await;
+        let path = world.path("x");
+        fs::write(&path, "a=1\na=2\nb=1\n").unwrap();
+        let (got, message) = world.error("infra_file_edit", patch(&path, edits)).await;
+        assert_eq!(got, code, "{message}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a=1\na=2\nb=1\n");
+        assert_eq!(names_in(&world.guest_folder()), ["x"]);
+    }
+    let mut world = World::discovered().await;
+    let path = world.path("gone");
+    let (code, _) = world.error("infra_file_edit", patch(&path, &[("a", "b")])).await;
+    assert_eq!(code, "NOT_FOUND");
+}
+
+#[tokio::test]
+async fn nothing_runs_on_another_machine_that_took_the_name() {
+    let mut world = World::discovered().await;
+    let path = world.path("x");
+    // The plan is made for the machine that was discovered; then its host key is another.
+    world.forget_host_key();
+    let (code, message) = world.error("infra_file_edit", edit("write", &path, "x")).await;
+    assert_eq!(code, "STRICT_RESOLUTION", "{message}");
+    assert!(message.contains("SSH key was SHA256:"), "{message}");
+    assert!(!fs::exists(&path).unwrap());
+}

@@ -10,8 +10,8 @@ use interlock_gate::{
     SessionOptions, Settled, Situation, Started, VerificationEnd, World,
 };
 use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, SessionId, ToolCall, ToolName,
-    UserId, Verification,
+    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, ToolCall,
+    ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -129,7 +129,10 @@ impl Stage {
     pub(super) async fn settle(&mut self, tool: &str, arguments: Value) -> (Done, Settled) {
         let started = self.begin(tool, arguments);
         let done = self.toolbox.run(&started, &CancellationToken::new()).await;
-        let evidence = done.reading.clone().map(|reading| self.evidence(reading));
+        let evidence = done
+            .reading
+            .clone()
+            .map(|reading| self.evidence(reading, done.identity.clone()));
         let now = Timestamp::now();
         let receipt = started.finish(done.ended(now));
         let report = Report {
@@ -164,7 +167,7 @@ impl Stage {
         (error.code.as_str().to_owned(), error.message.clone())
     }
 
-    pub(super) fn evidence(&self, reading: Reading) -> Evidence {
+    pub(super) fn evidence(&self, reading: Reading, identity: Identity) -> Evidence {
         Evidence {
             id: EvidenceId::new(format!("evd_{}", self.calls)).unwrap(),
             session: self.session.id().clone(),
@@ -172,6 +175,7 @@ impl Stage {
             call: CallId::new(format!("call_{}", self.calls)).unwrap(),
             tool: ToolName::new("infra_read").unwrap(),
             resource: reading.resource,
+            identity,
             taken_at: reading.taken_at,
             hash: ContentHash::of_json(&reading.data),
             data: reading.data,
@@ -186,7 +190,8 @@ impl Stage {
         let mut ends: Vec<VerificationEnd> = Vec::new();
         for due in &due {
             let reading = self.host.observe(&due.resource, &due.expectation).await;
-            let evidence = reading.map(|reading| self.evidence(reading));
+            let identity = crate::Inventory::identity(&self.host, &due.resource).await;
+            let evidence = reading.map(|reading| self.evidence(reading, identity));
             let ended = self
                 .gate
                 .observe(

@@ -3,12 +3,17 @@ import { Link } from '@tanstack/react-router';
 
 import { plural } from '../../lib/format';
 import { untagged } from '../../lib/said';
-import { CodeBlock } from '../../ui/Code';
+import { Folded } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';
 import { Said } from '../../ui/Said';
 import { Ago } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
 import { type Approval, planRows, reading, riskWords } from './words';
+
+/** Says that a text had characters that nobody would have seen. */
+function Hidden({ count }: { count: number }) {
+  return <div role="note"><ToneBadge tone="write" icon="failed">{plural(count, 'hidden character')} written out as ⟦U+…⟧</ToneBadge></div>;
+}
 
 /** The exact plan: what happens, step by step; the command; how a file differs. */
 export function Plan({ approval }: { approval: Approval }) {
@@ -26,7 +31,10 @@ export function Plan({ approval }: { approval: Approval }) {
           {planRows(plan).map((row, index) => (
             <Table.Tr key={index}>
               <Table.Th scope="row">{row.label}</Table.Th>
-              <Table.Td className={row.exact ? 'mono prewrap' : 'prewrap'}>{row.long ? <CodeBlock text={row.value} maxLines={plan.diff ? 3 : 8} /> : row.value}</Table.Td>
+              <Table.Td className={row.exact ? 'mono prewrap' : 'prewrap'}>
+                {row.long ? <Folded text={row.value} open={!plan.diff} /> : row.value}
+                {row.hidden > 0 && <Hidden count={row.hidden} />}
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { ApiError } from '../../api/client';
+import { reveal, unreveal } from '../../lib/reveal';
 import { changesOf, draftOf, fieldsOf, readDraft, readRaw } from './edit';
 import { cardsToShow } from './lists';
 import { type Approval, ending, planRows, planTitle, progress, reading, trouble, unfinished } from './words';
@@ -11,7 +12,7 @@ function approval(change: Partial<Approval> = {}): Approval {
     evidence: [], four_eyes: false, may_approve: true, opened_at: '2026-01-01T00:00:00Z', expires_at: '2026-01-01T00:10:00Z', status: 'pending',
     plan: {
       tool: 'infra_control', action: 'restart', arguments: {}, kind: 'write', risk: 'low', resource: 'lxc:a:1', resource_name: 'web', timeout_seconds: 60,
-      steps: [],
+      steps: [], identity: [], hidden_characters: 0,
     },
     ...change,
   };
@@ -125,12 +126,31 @@ describe('the heading and the rows of a plan', () => {
     const args = { unit: 'jellyfin.service' } as unknown as Approval['plan']['arguments'];
     expect(planTitle({ ...approval().plan, arguments: args })).toBe('Restart jellyfin.service on web');
   });
+  const step = (label: string, value: string) => ({ label, value, shown: reveal(value).text, hidden: reveal(value).hidden });
   it('shows every row but the risk, which has its own words', () => {
-    const steps = [{ label: 'tool', value: 't' }, { label: 'argument unit', value: 'x' }, { label: 'risk', value: 'low' }, { label: 'argument content', value: 'l\n'.repeat(9) }];
-    expect(planRows({ ...approval().plan, steps })).toEqual([
-      { label: 'With', value: 't', exact: true, long: false }, { label: 'unit', value: 'x', exact: true, long: false },
-      { label: 'content', value: 'l\n'.repeat(9), exact: true, long: true },
+    const steps = [step('tool', 't'), step('argument unit', 'x'), step('risk', 'low'), step('argument content', 'l\n'.repeat(9))];
+    expect(planRows({ ...approval().plan, steps, diff: 'd' })).toEqual([
+      { label: 'With', value: 't', exact: true, long: false, hidden: 0 }, { label: 'unit', value: 'x', exact: true, long: false, hidden: 0 },
+      { label: 'content', value: 'l\n'.repeat(9), exact: true, long: true, hidden: 0 },
     ]);
+  });
+  it.each([
+    'rm -rf /srv\u202e/gnimoc', 'a\u200bb', 'x\u001b[2Jy', 'cat \u2066f\u2069', 'e\u0301\u0302\u0303\u0304', '⟦U+202E⟧', `${'ab'.repeat(32)} ${'0'.repeat(64)}`,
+    'long\n'.repeat(5000),
+  ])('shows what will run, to the last byte: %j', (value) => {
+    const rows = planRows({ ...approval().plan, steps: [step('command', value), step('argument content', value)] });
+    for (const row of rows) {
+      expect(unreveal(row.value)).toBe(value);
+      expect(row.hidden > 0).toBe(row.value !== value);
+    }
+  });
+  it('shortens the hash of what is expected and no other', () => {
+    const hash = '0'.repeat(64);
+    const rows = planRows({ ...approval().plan, steps: [step('command', `echo ${hash}`), step('afterwards', `it must be ${hash}`)] });
+    expect(rows.map((row) => row.value)).toEqual([`echo ${hash}`, 'it must be 000000000000…']);
+  });
+  it('has no hidden characters in its heading', () => {
+    expect(planTitle({ ...approval().plan, command: 'ls \u202egnp.x' })).toBe('Run ls ⟦U+202E⟧gnp.x on web');
   });
 });
 

@@ -1,6 +1,7 @@
 // What an approval is and became, in words. No markup, no requests: a table of cases tests it.
 
 import { ApiError, type Schemas } from '../../api/client';
+import { reveal } from '../../lib/reveal';
 import type { Tone } from '../../theme';
 
 export type Approval = Schemas['Approval'];
@@ -9,7 +10,7 @@ export type Approval = Schemas['Approval'];
 export function planTitle(plan: Approval['plan']): string {
   const where = plan.resource_name ?? plan.resource;
   const what = heading(plan);
-  return where && !what.endsWith(where) ? `${what} on ${where}` : what;
+  return reveal(where && !what.endsWith(where) ? `${what} on ${where}` : what).text;
 }
 
 /** Arguments that say what an action is done to, where it is a part of the resource. */
@@ -33,22 +34,25 @@ export interface Row {
   exact: boolean;
   /** Too long for a table: shown folded. */
   long: boolean;
+  /** How many characters were written out because they do not print. */
+  hidden: number;
 }
 
-const LABELS: Record<string, string> = { tool: 'With', resource: 'On', command: 'Runs', afterwards: 'Afterwards', 'at most': 'May take' };
+const LABELS: Record<string, string> = { tool: 'With', resource: 'On', machine: 'Machine', command: 'Runs', afterwards: 'Afterwards', 'at most': 'May take' };
 
 /** The rows of the plan, complete, with words for people. Risk has its own place below. */
 export function planRows(plan: Approval['plan']): Row[] {
   return plan.steps
     .filter((step) => step.label !== 'risk')
-    // What stands elsewhere on the card is not said twice: where it is done, and what a file becomes.
+    // Where it is done stands elsewhere on the card already.
     .filter((step) => !(/^argument target_/i.test(step.label) && (step.value === plan.resource || step.value === plan.resource_name)))
-    .filter((step) => !(/^argument content$/i.test(step.label) && plan.diff))
     .map((step) => ({
       label: LABELS[step.label] ?? step.label.replace(/^argument /i, ''),
-      value: step.value.replace(HASH, (hash) => `${hash.slice(0, 12)}…`),
+      // Only the hash of what is expected is shortened: what will run is shown letter by letter.
+      value: step.label === 'afterwards' ? step.shown.replace(HASH, (hash) => `${hash.slice(0, 12)}…`) : step.shown,
       exact: step.label !== 'afterwards' && step.label !== 'at most',
-      long: step.value.length > 400 || step.value.split('\n').length > 6,
+      long: step.shown.length > 400 || step.shown.split('\n').length > 6,
+      hidden: step.hidden,
     }));
 }
 
