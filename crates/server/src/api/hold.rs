@@ -1,6 +1,8 @@
 //! Makes the form of a hold: everything that a person needs to decide, and nothing that a model could have made up about
 //! it without saying so.
 
+use std::fmt::Write as _;
+
 use interlock_gate::{FourEyes, Hold, HoldStatus, Plan};
 use interlock_protocol::{Evidence, reveal, reveal_line};
 use jiff::Timestamp;
@@ -267,11 +269,13 @@ fn patch_of(plan: &Plan) -> Option<String> {
     let mut text = format!("--- {path}\n+++ {path} (afterwards)\n");
     for (index, edit) in edits.iter().enumerate() {
         let part = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
-        text.push_str(&format!(
-            "@@ edit {} of {}: must be there exactly once @@\n",
+        // Writing into a String cannot fail.
+        let _ = writeln!(
+            text,
+            "@@ edit {} of {}: must be there exactly once @@",
             index + 1,
             edits.len()
-        ));
+        );
         for (sign, lines) in [('-', part("find")), ('+', part("replace"))] {
             for line in lines.split_inclusive('\n').filter(|_| !lines.is_empty()) {
                 text.push(sign);
@@ -418,7 +422,7 @@ mod tests {
         // Without the placeholder, which the gate refuses, the masked line is shown as changed.
         let whole = difference(
             &write("user=x\npassword=y\nworkers=4\n", "write"),
-            &[known.clone()],
+            std::slice::from_ref(&known),
         )
         .unwrap();
         assert!(whole.contains("-password=[masked:password]\n"), "{whole}");
