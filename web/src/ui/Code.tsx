@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 
+import { reveal } from '../lib/reveal';
 import { Icon } from './icons';
 
 /** Commands and ids. */
@@ -80,7 +81,7 @@ export function CodeBlock({ text, maxLines = 12, label }: { text: string; maxLin
         <span className="dim">{label}</span>
         <CopyButton text={text} label={label === undefined ? 'Copy' : `Copy ${label}`} />
       </Group>
-      <pre tabIndex={0}>{shown}</pre>
+      <pre tabIndex={0}>{reveal(shown).text}</pre>
       {long && (
         <Button variant="subtle" size="compact-xs" color="gray" onClick={() => { setOpen(!open); }} aria-expanded={open}>
           {open ? 'Fold' : `Show all ${lines.length} lines`}

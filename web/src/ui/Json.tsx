@@ -3,6 +3,7 @@
 import { Table } from '@mantine/core';
 import { useState } from 'react';
 
+import { reveal } from '../lib/reveal';
 import { CopyButton } from './Code';
 import { Icon } from './icons';
 
@@ -15,7 +16,7 @@ function oneLine(value: unknown): string {
 
 function Leaf({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span className="dim">{value === null ? 'null' : 'nothing'}</span>;
-  if (typeof value === 'string') return <span className="json-text">{value === '' ? '""' : value}</span>;
+  if (typeof value === 'string') return <span className="json-text">{value === '' ? '""' : reveal(value).text}</span>;
   return <span className="json-number">{oneLine(value)}</span>;
 }
 
@@ -84,7 +85,7 @@ export interface ChangeRow {
 
 function Value({ value }: { value: unknown }) {
   if (value === undefined || value === null) return <span className="dim">nothing</span>;
-  return <span className="mono prewrap">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</span>;
+  return <span className="mono prewrap">{reveal(typeof value === 'string' ? value : JSON.stringify(value, null, 2)).text}</span>;
 }
 
 /** What differs, field by field. */

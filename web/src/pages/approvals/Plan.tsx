@@ -2,6 +2,7 @@ import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
 import { plural } from '../../lib/format';
+import { reveal } from '../../lib/reveal';
 import { untagged } from '../../lib/said';
 import { Folded } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';
@@ -52,7 +53,7 @@ export function Reasons({ approval }: { approval: Approval }) {
       {approval.why && (
         <>
           <dt>Why</dt>
-          <dd>“{approval.why}” <span className="dim">— the agent</span></dd>
+          <dd>“{reveal(approval.why).text}” <span className="dim">— the agent</span></dd>
         </>
       )}
       <dt>Touches</dt>
@@ -67,7 +68,7 @@ export function Reasons({ approval }: { approval: Approval }) {
       {approval.reasons.length > 0 && (
         <>
           <dt>You are asked because</dt>
-          <dd><Said text={approval.reasons.map(untagged).join('; ')} /></dd>
+          <dd><Said text={reveal(approval.reasons.map(untagged).join('; ')).text} /></dd>
         </>
       )}
       <dt>Rests on</dt>
