@@ -105,5 +105,5 @@ fn a_placeholder_is_never_written_and_the_model_is_told_what_to_do() {
     }
     // Looking for a placeholder is no write.
     let look = json!({"action": "file", "path": "/srv/[masked:x]", "target_resource_id": "lxc:delly:105"});
-    stage().allowed("infra_read", look);
+    let _permit = stage().allowed("infra_read", look);
 }
