@@ -15,7 +15,7 @@ mod write;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use interlock_gate::Started;
@@ -33,7 +33,7 @@ use crate::{BoxFuture, Error, Options, meant, options};
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
 /// How long the engine may take to say which one it is.
-const IDENTITY: Duration = Duration::from_secs(3);
+const IDENTITY: Duration = Duration::from_secs(8);
 /// How long a change may take: stopping waits for the process to end by itself.
 const WRITE: Duration = Duration::from_mins(1);
 /// How long stopping waits before it kills, in seconds.
@@ -50,6 +50,8 @@ struct Inner {
     runs_on: Option<ResourceId>,
     id: ResourceId,
     client: OnceCell<bollard::Docker>,
+    /// The id of the engine when it last said it.
+    engine: Mutex<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -102,6 +104,7 @@ impl Docker {
                 runs_on: options.runs_on.clone(),
                 id,
                 client: OnceCell::new(),
+                engine: Mutex::default(),
             }),
         })
     }
@@ -133,12 +136,23 @@ impl Docker {
         let info = self.within(IDENTITY, "the engine", client.info()).await;
         let mut identity = self.address_identity();
         match info {
-            Ok(info) => identity.insert(IdentityFact::DockerEngine, info.id.unwrap_or_default()),
+            Ok(info) => {
+                let id = info.id.unwrap_or_default();
+                (*self.inner.engine.lock().unwrap_or_else(PoisonError::into_inner)).clone_from(&id);
+                identity.insert(IdentityFact::DockerEngine, id);
+            }
             Err(error @ (Error::Unreachable { .. } | Error::TimedOut { .. })) => return Err(error),
             // A proxy in front of the engine may not pass this question on.
             Err(_) => {}
         }
         Ok(identity)
+    }
+
+    /// What was known when the engine last said which one it is: it may be slow to answer once.
+    fn last_identity(&self) -> Identity {
+        let engine = self.inner.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        self.address_identity()
+            .with(IdentityFact::DockerEngine, engine.as_str())
     }
 
     fn address_identity(&self) -> Identity {

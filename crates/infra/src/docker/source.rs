@@ -28,7 +28,7 @@ impl Source for Docker {
         Box::pin(async move {
             let (containers, identity) = tokio::join!(self.containers(), self.identity());
             let containers = containers?;
-            let identity = identity.unwrap_or_else(|_| self.address_identity());
+            let identity = identity.unwrap_or_else(|_| self.last_identity());
             let mut all = vec![self.host(containers.len(), &identity)];
             let counts = self.restart_counts(&containers).await;
             for (place, container) in containers.into_iter().enumerate() {

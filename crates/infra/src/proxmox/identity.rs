@@ -71,7 +71,7 @@ impl Proxmox {
         let unknown: Vec<Guest> = found
             .iter()
             .filter_map(|resource| Guest::of(&resource.id))
-            .filter(|guest| self.known_guest(guest).is_none())
+            .filter(|guest| !self.asked_lately(guest))
             .collect();
         let asked: Vec<(Guest, String)> = stream::iter(unknown)
             .map(|guest| async move {
@@ -100,13 +100,16 @@ impl Proxmox {
         }
     }
 
-    /// What tells a guest apart; empty where nothing does.
+    fn asked_lately(&self, guest: &Guest) -> bool {
+        let guests = self.inner.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        guests.get(guest).is_some_and(|(at, _)| at.elapsed() < GUESTS_FOR)
+    }
+
+    /// What told a guest apart when it last answered; empty where nothing does. A guest that is slow to answer once is not
+    /// another one: what runs something asks again.
     fn known_guest(&self, guest: &Guest) -> Option<String> {
         let guests = self.inner.guests.lock().unwrap_or_else(PoisonError::into_inner);
-        guests
-            .get(guest)
-            .filter(|(at, _)| at.elapsed() < GUESTS_FOR)
-            .map(|(_, told)| told.clone())
+        guests.get(guest).map(|(_, told)| told.clone())
     }
 }
 
