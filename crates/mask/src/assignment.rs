@@ -142,6 +142,8 @@ impl<'t> Assignment<'t> {
         let rest = &text[at..];
         let first = rest.bytes().next().unwrap_or(b'\n');
         match first {
+            // `grep 'password:' file`: the quote ends what was quoted.
+            b'"' | b'\'' | b'`' if !self.quoted && self.closes(text, at, first) => 0,
             b'"' | b'\'' | b'`' => self.mask_quoted(text, quoted(text, at), spans),
             b'\\' => match escaped(text, at) {
                 Some(range) => self.mask_quoted(text, range, spans),
@@ -192,6 +194,20 @@ impl<'t> Assignment<'t> {
             }
             _ => self.mask_bare(text, at, spans),
         }
+    }
+
+    /// Whether the quote here ends one that was opened before the key on its line, with only a blank or an end behind it.
+    fn closes(&self, text: &str, at: usize, quote: u8) -> bool {
+        if !matches!(
+            text.as_bytes().get(at + 1),
+            None | Some(b' ' | b'\t' | b'\n' | b'|' | b';')
+        ) {
+            return false;
+        }
+        let near = text.ceil_char_boundary(self.key_start.saturating_sub(256));
+        let before = &text[near..self.key_start];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        line.bytes().filter(|byte| *byte == quote).count() % 2 == 1
     }
 
     fn mask_quoted(&self, text: &str, range: Range<usize>, spans: &mut Spans) -> usize {
@@ -336,7 +352,7 @@ impl<'t> Assignment<'t> {
             let name = self.name.as_bytes();
             name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
         };
-        (self.is_file_like() && is_path(word))
+        (is_path(word) && (self.is_file_like() || (self.spaced && !self.at_line_start)))
             || (ends("pwd") && word.starts_with('/'))
             || (self.name.eq_ignore_ascii_case("pass")
                 && !self.quoted
