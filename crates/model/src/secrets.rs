@@ -1,8 +1,10 @@
 //! Where keys come from, and how they stay out of everything that is written down.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::{self, Write as _};
 
 /// Looks keys up by the name of their environment variable.
 #[derive(Clone, Default)]
@@ -53,35 +55,52 @@ pub(crate) const HIDDEN: &str = "[hidden]";
 /// Shorter values are not looked for: they would be found everywhere.
 const MIN_BYTES: usize = 6;
 
+/// A part of a secret of at least this length is taken out too: servers repeat the beginning or the end of a wrong key.
+const PART: usize = 8;
+/// Secrets from this length on are looked for by their parts.
+const LONG: usize = 16;
+/// Where the part of a key that tells whose it is ends; before this place it is no secret.
+const HEAD: usize = 4;
+
 /// Takes the secrets that a client sends out of what comes back: some servers repeat a wrong key.
 #[derive(Clone, Default)]
-pub(crate) struct Scrubber(Vec<SecretString>);
+pub(crate) struct Scrubber {
+    whole: Vec<SecretString>,
+    /// Parts of long secrets.
+    parts: HashSet<[u8; PART]>,
+}
 
 impl Scrubber {
     pub(crate) fn add(&mut self, secret: &str) {
-        let quoted = serde_json::Value::from(secret).to_string();
-        let escaped = quoted.trim_matches('"');
-        for form in [secret, escaped] {
-            if form.len() >= MIN_BYTES && !self.0.iter().any(|known| known.expose_secret() == form) {
-                self.0.push(SecretString::from(form.to_owned()));
+        for form in forms(secret) {
+            if form.len() >= MIN_BYTES && !self.whole.iter().any(|known| known.expose_secret() == form) {
+                self.whole.push(SecretString::from(form));
             }
         }
+        if secret.len() >= LONG && secret.is_ascii() {
+            let parts = secret.as_bytes()[HEAD..].windows(PART);
+            let parts = parts.filter_map(|part| <[u8; PART]>::try_from(part).ok());
+            // A word of small letters alone is in other texts too.
+            self.parts
+                .extend(parts.filter(|part| part.iter().any(|byte| !byte.is_ascii_lowercase())));
+        }
         // The longest first, so that none leaves the rest of another behind.
-        self.0
+        self.whole
             .sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
     }
 
     /// The text without the secrets.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.expose_secret(), HIDDEN)
-        })
+        self.bytes(text.as_bytes()).map_or_else(
+            || text.to_owned(),
+            |clean| String::from_utf8_lossy(&clean).into_owned(),
+        )
     }
 
     /// The bytes without the secrets, or nothing where there are none in them.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut changed: Option<Vec<u8>> = None;
-        for secret in &self.0 {
+        for secret in &self.whole {
             let needle = secret.expose_secret().as_bytes();
             let haystack = changed.as_deref().unwrap_or(bytes);
             let mut found = positions(haystack, needle).peekable();
@@ -98,8 +117,71 @@ impl Scrubber {
             clean.extend_from_slice(&haystack[from..]);
             changed = Some(clean);
         }
-        changed
+        let parted = self.without_parts(changed.as_deref().unwrap_or(bytes));
+        parted.or(changed)
     }
+
+    /// The bytes without parts of secrets, or nothing where there are none in them.
+    fn without_parts(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        if self.parts.is_empty() {
+            return None;
+        }
+        let mut clean: Option<Vec<u8>> = None;
+        // Where the last run of parts ends.
+        let mut open: Option<usize> = None;
+        for (at, part) in bytes.windows(PART).enumerate() {
+            let known = <[u8; PART]>::try_from(part).is_ok_and(|part| self.parts.contains(&part));
+            if !known {
+                continue;
+            }
+            let clean = clean.get_or_insert_with(Vec::new);
+            if open.is_none_or(|end| at > end) {
+                clean.extend_from_slice(&bytes[open.unwrap_or(0)..at]);
+                clean.extend_from_slice(HIDDEN.as_bytes());
+            }
+            open = Some(at + PART);
+        }
+        let mut clean = clean?;
+        clean.extend_from_slice(&bytes[open.unwrap_or(0)..]);
+        Some(clean)
+    }
+}
+
+/// A secret in the forms in which a server may repeat it: as it is, in JSON, percent-encoded, as hexadecimal digits, as base64,
+/// backwards.
+fn forms(secret: &str) -> Vec<String> {
+    let quoted = serde_json::Value::from(secret).to_string();
+    let bytes = secret.as_bytes();
+    let hex: String = bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    let percent: String = bytes.iter().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+            out.push(char::from(*byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    });
+    let mut forms = vec![
+        secret.to_owned(),
+        quoted.trim_matches('"').to_owned(),
+        hex.to_ascii_uppercase(),
+        hex,
+        percent.to_ascii_lowercase(),
+        percent,
+        secret.chars().rev().collect(),
+    ];
+    // Behind one or two other bytes, base64 looks different. The characters at both ends depend on what is around.
+    for lead in 0..3 {
+        let encoded = STANDARD_NO_PAD.encode([&b"\0\0"[..lead], bytes].concat());
+        let from = [0, 2, 3][lead];
+        let inside = &encoded[from..encoded.len() - 1];
+        forms.push(inside.replace('+', "-").replace('/', "_"));
+        forms.push(inside.to_owned());
+    }
+    forms
 }
 
 fn positions<'a>(haystack: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
@@ -120,7 +202,7 @@ fn positions<'a>(haystack: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = u
 
 impl fmt::Debug for Scrubber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scrubber({} secrets)", self.0.len())
+        write!(f, "Scrubber({} forms)", self.whole.len())
     }
 }
 
@@ -146,6 +228,37 @@ mod tests {
             let bytes = scrubber.bytes(text.as_bytes());
             assert_eq!(bytes.unwrap_or_else(|| text.into()), expected.as_bytes());
         }
+    }
+
+    #[test]
+    fn parts_and_other_forms_of_a_key_are_taken_out() {
+        let mut scrubber = Scrubber::default();
+        let key = ["sk-ant", "-api03-", "Zq8Xw3Vn7Rt2Lk9Pf4"].concat();
+        scrubber.add(&key);
+        let encode = |text: &str| STANDARD_NO_PAD.encode(text);
+        let hex = key.bytes().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        for echo in [
+            format!("Incorrect key provided: {}...", &key[..20]),
+            format!("key ends with {}", &key[key.len() - 10..]),
+            format!("{}**********{}", &key[..16], &key[key.len() - 8..]),
+            encode(&key),
+            encode(&format!("user:{key}")),
+            encode(&format!("u:{key}:x")),
+            hex.clone(),
+            hex.to_ascii_uppercase(),
+            key.chars().rev().collect(),
+        ] {
+            let clean = scrubber.text(&echo);
+            assert!(clean.contains(HIDDEN), "{echo} -> {clean}");
+            for part in ["Zq8Xw3Vn", "Lk9Pf4", "4fP9kL"] {
+                assert!(!clean.contains(part), "{echo} -> {clean}");
+            }
+        }
+        let prose = "the api key for anthropic starts with sk-ant- and is long";
+        assert_eq!(scrubber.text(prose), prose);
     }
 
     #[test]
