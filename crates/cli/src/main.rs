@@ -30,6 +30,7 @@ mod grounds;
 mod keyboard;
 mod kill_switch;
 mod lab;
+mod mask;
 mod model;
 mod notes;
 mod person;
@@ -135,6 +136,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Say what a shell command can do, and which part of it decided.
     Classify(classify::Arguments),
+    /// Show what masking leaves of a text.
+    Mask(mask::Arguments),
     /// Check the promises of the gate on this machine.
     Prove(prove::Arguments),
     /// Run the simulated cluster, and break and mend things in it.
@@ -222,6 +225,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
     }
     match command {
         Command::Classify(arguments) => Ok(classify::run(arguments)?),
+        Command::Mask(arguments) => mask::run(globals, arguments),
         Command::Prove(arguments) => Ok(prove::run(arguments)?),
         Command::Config(arguments) => config::run(globals, arguments),
         Command::Tools(arguments) => tools::run(globals, arguments),

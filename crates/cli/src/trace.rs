@@ -125,16 +125,33 @@ pub(crate) async fn trace(store: &Store, named: &str) -> Result<Trace, Failure> 
 fn export(trace: &Trace, file: &Path) -> Result<(), Failure> {
     let failed =
         |error: std::io::Error| Failure::wrong(format!("{} cannot be written: {error}", file.display()));
+    // A link is not followed: whoever can write in the folder could have put it there to have another file overwritten.
+    let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let mut out = OpenOptions::new()
         .write(true)
         .create(true)
-        .truncate(true)
+        // Emptied below, once it is known to be a file.
+        .truncate(false)
         .mode(0o600)
+        .custom_flags(no_follow)
         .open(file)
-        .map_err(failed)?;
+        .map_err(|error| match error.raw_os_error() {
+            Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => Failure::wrong(format!(
+                "{} is a symbolic link; name the file itself, or remove the link",
+                file.display()
+            )),
+            _ => failed(error),
+        })?;
+    if !out.metadata().map_err(failed)?.is_file() {
+        return Err(Failure::wrong(format!(
+            "{} is not a regular file",
+            file.display()
+        )));
+    }
     // Also where the file was there before, for others to read.
     out.set_permissions(Permissions::from_mode(0o600))
         .map_err(failed)?;
+    out.set_len(0).map_err(failed)?;
     serde_json::to_writer(&mut out, trace).map_err(|error| failed(error.into()))?;
     writeln!(out).map_err(failed)?;
     Ok(())

@@ -61,6 +61,30 @@ fn help_has_examples() {
 }
 
 #[test]
+fn a_text_is_masked_and_explained() {
+    let token = ["ghp", "_", "Zq8Xw3Vn7Rt2Lk9Pf4Zq8Xw3Vn7Rt2Lk9Pf4"].concat();
+    let text = format!("first\nDB_PASSWORD_PROD=hunter2\nuse {token} here\n");
+    let run = interlock(&["mask", "--built-in", "--explain"], text.as_bytes());
+    assert_eq!(
+        (run.exit, run.stdout.as_str(), run.stderr.as_str()),
+        (
+            Some(0),
+            "first\nDB_PASSWORD_PROD=[masked:password]\nuse [masked:github_token] here\n",
+            "line 2, column 18: password, 7 characters\nline 3, column 5: github_token (GitHub), 40 characters\n2 masked\n",
+        )
+    );
+    let run = interlock(&["mask", "--built-in", "--json"], text.as_bytes());
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["findings"][1]["line"], 3);
+    assert_eq!(document["findings"][1]["origin"], "GitHub");
+    let help = interlock(&["mask", "--help"], b"");
+    assert!(
+        help.stdout.contains("journalctl -n 500 | interlock mask"),
+        "{help}"
+    );
+}
+
+#[test]
 fn wrong_usage_is_explained_and_ends_with_2() {
     insta::assert_snapshot!("no_command", interlock(&["classify"], b""));
     insta::assert_snapshot!("both_forms", interlock(&["classify", "--jsonl", "ls"], b""));
