@@ -345,6 +345,8 @@ impl<'t> Assignment<'t> {
             || (self.separator == ":" && rest.starts_with(':'))
             // `--password= --json` lists flags.
             || (self.name.starts_with('-') && rest.starts_with("--"))
+            // `grep -E "token:|secret="` lists what is looked for.
+            || (self.separator == ":" && !self.spaced && rest.starts_with('|'))
     }
 
     fn is_no_secret(&self, word: &str) -> bool {
