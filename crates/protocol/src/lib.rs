@@ -18,6 +18,7 @@ pub mod event;
 pub mod evidence;
 pub mod expectation;
 pub mod hash;
+pub mod head;
 pub mod id;
 pub mod identity;
 pub mod mode;
@@ -29,6 +30,7 @@ pub mod reveal;
 pub mod tool;
 pub mod user_name;
 pub mod walls;
+pub mod visible;
 pub mod word;
 
 pub use capture::{Capture, Captured};
@@ -37,6 +39,7 @@ pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
 pub use evidence::Evidence;
 pub use expectation::{AlertState, Expectation, Observation, RunState, UnitActivity, Verification};
 pub use hash::ContentHash;
+pub use head::{Head, HeadAction, HeadLine, HeadTone, Support, Withheld};
 pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
     ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,

@@ -1,0 +1,433 @@
+//! The head of an answer: what code knows about it, apart from what the model wrote.
+//!
+//! A head is made from receipts, evidence and the gate's check of the text, never from the text's own words. Surfaces
+//! show it first, outside the frame that they put around the model's text.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::visible;
+use crate::word::words;
+use crate::{Outcome, PermitId, ResourceId, UserId, Verification};
+
+words! {
+    /// What the readings of a session say about an answer as a whole.
+    Support {
+        /// No reading was taken: nothing in the answer is backed.
+        Unsupported = "unsupported",
+        /// Some of what was compared with the readings was not found there.
+        Partial = "partial",
+        /// Everything that was compared with the readings was found there.
+        Matched = "matched",
+        /// There are readings, and nothing in the answer that can be compared with them.
+        Unchecked = "unchecked",
+    }
+}
+
+words! {
+    /// What of the model's text was withheld.
+    Withheld {
+        /// All of it: it claimed a result that no receipt or reading shows.
+        Claim = "claim",
+        /// Its end: it is too long to be checked.
+        Rest = "rest",
+    }
+}
+
+/// One write, from its receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeadAction {
+    /// The permit that was consumed.
+    pub permit: PermitId,
+    /// What was done: the action, or the command.
+    pub what: String,
+    /// The resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceId>,
+    /// The resource's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How it ended; nothing while there is no receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// What a reading of the resource showed afterwards; nothing if none was compared yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// Who approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<UserId>,
+    /// When it began.
+    pub started_at: Timestamp,
+}
+
+/// What code knows about an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The writes since the question, in order.
+    pub actions: Vec<HeadAction>,
+    /// How many writes came before it in the session.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_actions: u32,
+    /// How many readings were taken since the question.
+    pub readings: u32,
+    /// How many were taken before it in the session.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_readings: u32,
+    /// What the readings say about the answer; nothing while there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support: Option<Support>,
+    /// How many parts of the answer (numbers, states) a reading shows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub backed: u32,
+    /// How many parts of the answer (numbers, states, names, claims) no reading and no receipt shows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unbacked: u32,
+    /// What of the model's text was withheld.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
+    /// How many invisible, direction-changing or look-alike characters the model's text contains.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hidden: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+words! {
+    /// What a line of a head is, for choosing its mark and its colour.
+    HeadTone {
+        /// A write that a reading confirmed.
+        Verified = "verified",
+        /// A write that failed, or whose effect did not come about; an answer that was withheld.
+        Failed = "failed",
+        /// Something that is not known.
+        Unknown = "unknown",
+        /// A plain fact.
+        Fact = "fact",
+    }
+}
+
+impl HeadTone {
+    /// The mark in front of the line.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::Verified => "✓",
+            Self::Failed => "✗",
+            Self::Unknown => "?",
+            Self::Fact => "•",
+        }
+    }
+}
+
+/// One line of a head, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadLine {
+    /// What it is.
+    pub tone: HeadTone,
+    /// The sentence. Text from outside is written out in it: it holds nothing that a screen acts on.
+    pub text: String,
+}
+
+impl HeadAction {
+    /// What the outcome and the verification come to.
+    pub const fn tone(&self) -> HeadTone {
+        match (self.outcome, self.verification) {
+            (Some(Outcome::Succeeded), Some(Verification::Verified)) => HeadTone::Verified,
+            (_, Some(Verification::Failed))
+            | (Some(Outcome::Failed | Outcome::TimedOut | Outcome::Cancelled), _) => HeadTone::Failed,
+            (Some(Outcome::Succeeded), Some(Verification::Observed)) => HeadTone::Fact,
+            (None | Some(Outcome::Succeeded | Outcome::InterruptedUnknown), _) => HeadTone::Unknown,
+        }
+    }
+
+    /// The sentence about it.
+    pub fn text(&self) -> String {
+        let mut text = visible::line(&self.what);
+        // Writing into a String cannot fail.
+        let _ = match (&self.name, &self.resource) {
+            (Some(name), Some(id)) => {
+                write!(
+                    text,
+                    " on {} ({})",
+                    visible::line(name),
+                    visible::line(&id.to_string())
+                )
+            }
+            (None, Some(id)) => write!(text, " on {}", visible::line(&id.to_string())),
+            (Some(name), None) => write!(text, " on {}", visible::line(name)),
+            (None, None) => Ok(()),
+        };
+        text.push_str(match self.outcome {
+            Some(Outcome::Succeeded) => ": succeeded",
+            Some(Outcome::Failed) => ": failed",
+            Some(Outcome::TimedOut) => ": timed out",
+            Some(Outcome::InterruptedUnknown) => ": interrupted, outcome unknown",
+            Some(Outcome::Cancelled) => ": cancelled while it ran",
+            None => ": started, no receipt yet",
+        });
+        text.push_str(match self.verification {
+            Some(Verification::Verified) => ", verified",
+            Some(Verification::Observed) => ", observed afterwards",
+            Some(Verification::Failed) => ", verification failed: the expected effect was not found",
+            Some(Verification::Inconclusive) => ", unverified: the effect could not be observed",
+            None => ", not verified",
+        });
+        if let Some(by) = &self.approved_by {
+            let _ = write!(text, "; approved by {}", visible::line(by.as_str()));
+        }
+        text
+    }
+}
+
+impl Head {
+    /// Whether a write failed or its effect is not known.
+    pub fn has_trouble(&self) -> bool {
+        self.actions
+            .iter()
+            .any(|action| matches!(action.tone(), HeadTone::Failed | HeadTone::Unknown))
+    }
+
+    /// The head as sentences, in the order in which every surface shows them.
+    pub fn lines(&self) -> Vec<HeadLine> {
+        let mut lines = Vec::new();
+        let mut push = |tone, text: String| lines.push(HeadLine { tone, text });
+        let earlier = match self.earlier_actions {
+            0 => String::new(),
+            count => format!(
+                " {} taken earlier in this session.",
+                counted(count, "action was", "actions were")
+            ),
+        };
+        if self.actions.is_empty() {
+            push(HeadTone::Fact, format!("No action was taken.{earlier}"));
+        } else {
+            let count = u32::try_from(self.actions.len()).unwrap_or(u32::MAX);
+            push(
+                HeadTone::Fact,
+                format!("{} taken.{earlier}", counted(count, "action was", "actions were")),
+            );
+        }
+        for action in &self.actions {
+            push(action.tone(), action.text());
+        }
+        let (tone, readings) = self.readings();
+        push(tone, readings);
+        let parts = self.backed + self.unbacked;
+        match self.support {
+            Some(Support::Partial) => push(
+                HeadTone::Unknown,
+                format!(
+                    "{} of {} checked in the answer {} no evidence.",
+                    self.unbacked,
+                    counted(parts, "part", "parts"),
+                    if self.unbacked == 1 { "has" } else { "have" }
+                ),
+            ),
+            Some(Support::Matched) => push(
+                HeadTone::Fact,
+                format!(
+                    "{} found in the readings.",
+                    match parts {
+                        1 => "The number or state in the answer was".to_owned(),
+                        parts => format!("All {parts} numbers and states in the answer were"),
+                    }
+                ),
+            ),
+            Some(Support::Unsupported | Support::Unchecked) | None => {}
+        }
+        match self.withheld {
+            Some(Withheld::Claim) => push(
+                HeadTone::Failed,
+                "The model's answer was withheld: it claimed a result that no tool call of this session shows."
+                    .to_owned(),
+            ),
+            Some(Withheld::Rest) => push(
+                HeadTone::Failed,
+                "The end of the model's answer was withheld: the answer is too long to be checked.".to_owned(),
+            ),
+            None => {}
+        }
+        if self.hidden > 0 {
+            push(
+                HeadTone::Unknown,
+                format!(
+                    "The answer contains {}, shown as \\u{{…}}.",
+                    counted(
+                        self.hidden,
+                        "hidden or look-alike character",
+                        "hidden or look-alike characters"
+                    )
+                ),
+            );
+        }
+        lines
+    }
+
+    fn readings(&self) -> (HeadTone, String) {
+        let whole = match self.support {
+            Some(Support::Unsupported) => " The whole answer is unsupported.",
+            _ => "",
+        };
+        match (self.readings, self.earlier_readings) {
+            (0, 0) => (HeadTone::Unknown, format!("No reading was taken.{whole}")),
+            (0, earlier) => (
+                HeadTone::Fact,
+                format!(
+                    "No reading was taken for this question; {} taken earlier in this session.",
+                    counted(earlier, "was", "were")
+                ),
+            ),
+            (new, earlier) => {
+                let mut text = if self.support.is_some() {
+                    format!("The answer rests on {}", counted(new, "reading", "readings"))
+                } else {
+                    format!("{} taken", counted(new, "reading was", "readings were"))
+                };
+                if earlier > 0 {
+                    // Writing into a String cannot fail.
+                    let _ = write!(text, " and {earlier} from earlier in this session");
+                }
+                (HeadTone::Fact, format!("{text}."))
+            }
+        }
+    }
+
+    /// The head as plain text, one sentence a line, each with its mark: for a terminal, a mail, a notification.
+    pub fn plain(&self) -> String {
+        let mut text = String::new();
+        for line in self.lines() {
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "{} {}", line.tone.mark(), line.text);
+        }
+        text
+    }
+}
+
+fn counted(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(what: &str, outcome: Option<Outcome>, verification: Option<Verification>) -> HeadAction {
+        HeadAction {
+            permit: PermitId::from_bytes([0; 16]),
+            what: what.to_owned(),
+            resource: Some("lxc:delly:105".parse().unwrap()),
+            name: Some("jellyfin".to_owned()),
+            outcome,
+            verification,
+            approved_by: None,
+            started_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn empty() -> Head {
+        Head {
+            actions: Vec::new(),
+            earlier_actions: 0,
+            readings: 0,
+            earlier_readings: 0,
+            support: None,
+            backed: 0,
+            unbacked: 0,
+            withheld: None,
+            hidden: 0,
+        }
+    }
+
+    #[test]
+    fn heads_as_people_read_them() {
+        let approved = HeadAction {
+            approved_by: Some("anna".parse().unwrap()),
+            ..action("restart", Some(Outcome::Succeeded), Some(Verification::Verified))
+        };
+        let spoofed = HeadAction {
+            name: Some("x\u{1b}[2K\r✓\u{202e}".to_owned()),
+            ..action(
+                "`touch \n/x`",
+                Some(Outcome::Succeeded),
+                Some(Verification::Observed),
+            )
+        };
+        let cases = [
+            ("nothing happened, no answer", empty()),
+            (
+                "nothing happened, and yet an answer",
+                Head {
+                    support: Some(Support::Unsupported),
+                    ..empty()
+                },
+            ),
+            (
+                "one verified write",
+                Head {
+                    actions: vec![approved],
+                    readings: 3,
+                    support: Some(Support::Matched),
+                    backed: 2,
+                    ..empty()
+                },
+            ),
+            (
+                "every other end of a write",
+                Head {
+                    actions: vec![
+                        action("stop", Some(Outcome::Failed), Some(Verification::Verified)),
+                        action("stop", Some(Outcome::Succeeded), Some(Verification::Failed)),
+                        action("stop", Some(Outcome::Succeeded), Some(Verification::Inconclusive)),
+                        action("stop", Some(Outcome::TimedOut), None),
+                        action(
+                            "stop",
+                            Some(Outcome::InterruptedUnknown),
+                            Some(Verification::Observed),
+                        ),
+                        action("stop", Some(Outcome::Cancelled), None),
+                        action("stop", None, None),
+                        spoofed,
+                    ],
+                    readings: 1,
+                    support: Some(Support::Partial),
+                    backed: 1,
+                    unbacked: 2,
+                    hidden: 1,
+                    ..empty()
+                },
+            ),
+            (
+                "a later question of a chat",
+                Head {
+                    earlier_actions: 2,
+                    earlier_readings: 5,
+                    support: Some(Support::Unchecked),
+                    withheld: Some(Withheld::Rest),
+                    ..empty()
+                },
+            ),
+            (
+                "a claim that was withheld",
+                Head {
+                    withheld: Some(Withheld::Claim),
+                    readings: 1,
+                    earlier_readings: 1,
+                    ..empty()
+                },
+            ),
+        ];
+        let mut text = String::new();
+        for (what, head) in cases {
+            let _ = writeln!(text, "# {what}\n{}", head.plain());
+            let json = serde_json::to_string(&head).unwrap();
+            assert_eq!(serde_json::from_str::<Head>(&json).unwrap(), head);
+        }
+        insta::assert_snapshot!(text);
+    }
+}
