@@ -20,7 +20,7 @@ export interface World {
 export type Settings = Record<string, Record<string, unknown>>;
 
 /** The models, by their scripts; each has a kind of alert that plays it. */
-const SCRIPTS = ['restart', 'stream', 'file'] as const;
+const SCRIPTS = ['restart', 'stream', 'file', 'forged'] as const;
 export type Script = (typeof SCRIPTS)[number];
 
 /** Starts a program and waits for the JSON document with which it says that it is ready. */

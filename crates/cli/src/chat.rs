@@ -4,7 +4,7 @@ mod commands;
 mod history;
 mod prompt;
 
-use std::io::{self, Write as _};
+use std::io;
 
 use clap::Args;
 use interlock_engine::Submission;
@@ -159,12 +159,8 @@ impl Chat<'_> {
         if globals.json {
             return globals.print_lines(&[facts.report()], |_| String::new());
         }
-        if let Some(answer) = &facts.session.answer
-            && is_end(status)
-        {
-            let mut out = io::stdout().lock();
-            writeln!(out, "{}", answer.trim_end())?;
-            out.flush()?;
+        if is_end(status) {
+            crate::answer::print(globals, &facts.head, facts.session.answer.as_deref())?;
         }
         let paint = globals.paint(&io::stderr());
         if status == Status::Held && !globals.can_ask() {

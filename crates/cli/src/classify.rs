@@ -116,8 +116,8 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<Ending> {
     let stdout = io::stdout();
     let mut out = stdout.lock();
     if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &Report::new(&command, &verdict))?;
-        writeln!(out)?;
+        let text = serde_json::to_string_pretty(&Report::new(&command, &verdict))?;
+        writeln!(out, "{}", interlock_protocol::visible::json(&text))?;
     } else {
         out.write_all(people::render(&command, &verdict, Paint::for_stream(&stdout)).as_bytes())?;
     }

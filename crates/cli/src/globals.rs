@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use interlock_protocol::visible;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::failure::Failure;
-use crate::terminal::Paint;
+use crate::terminal::{Paint, log, screen};
 
 /// The environment variable that says what is logged.
 pub(crate) const LOG: &str = "INTERLOCK_LOG";
@@ -94,10 +95,11 @@ impl Globals {
         let stdout = io::stdout();
         let mut out = stdout.lock();
         if self.json {
-            serde_json::to_writer_pretty(&mut out, document).map_err(io::Error::from)?;
-            writeln!(out)?;
+            let text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
+            writeln!(out, "{}", visible::json(&text))?;
         } else {
-            out.write_all(people(self.paint(&stdout)).as_bytes())?;
+            let paint = self.paint(&stdout);
+            out.write_all(screen(&people(paint), paint).as_bytes())?;
         }
         out.flush()?;
         Ok(())
@@ -113,11 +115,12 @@ impl Globals {
         let mut out = io::BufWriter::new(stdout.lock());
         if self.json {
             for document in documents {
-                serde_json::to_writer(&mut out, document).map_err(io::Error::from)?;
-                writeln!(out)?;
+                let text = serde_json::to_string(document).map_err(io::Error::from)?;
+                writeln!(out, "{}", visible::json(&text))?;
             }
         } else {
-            out.write_all(people(self.paint(&stdout)).as_bytes())?;
+            let paint = self.paint(&stdout);
+            out.write_all(screen(&people(paint), paint).as_bytes())?;
         }
         out.flush()?;
         Ok(())
@@ -159,7 +162,7 @@ impl Globals {
 
 /// Writes a line to standard error. If that is gone too, there is nobody left to tell.
 pub(crate) fn say(text: &str) {
-    let mut line = text.to_owned();
+    let mut line = screen(text, Paint::On);
     if !line.ends_with('\n') {
         line.push('\n');
     }
@@ -211,8 +214,15 @@ impl io::Write for LogEntry {
 
 impl Drop for LogEntry {
     fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.0);
+        // JSON lines stay JSON; in text, what acts on a screen is written out.
+        let line = if text.starts_with('{') {
+            visible::json(&text).into_owned()
+        } else {
+            log(&text)
+        };
         above_the_bar(|| {
-            let _ = io::stderr().write_all(&self.0);
+            let _ = io::stderr().write_all(line.as_bytes());
         });
     }
 }

@@ -1,4 +1,4 @@
-//! What an answer rests on: each number, state and name in it, with the evidence that shows it.
+//! What an answer rests on: each number and state in it, with the evidence that shows it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const ANSWER: &str = "final_analysis";
 /// A part of an answer, and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Ground {
-    /// The part: a number, a state, a name.
+    /// The part: a number, a state.
     text: String,
     /// What shows it; nothing if nothing does.
     evidence: Vec<Shown>,
@@ -88,7 +88,8 @@ pub(crate) fn render(grounds: &[Ground], paint: Paint) -> Option<String> {
                 let _ = writeln!(text, "  {mark} “{quoted}”: no evidence shows this");
             }
             [first, rest @ ..] => {
-                let mark = paint.paint(Tone::Good, "✓");
+                // Evidence shows the part, not the sentence around it: no check mark.
+                let mark = "=";
                 let of = first
                     .resource
                     .as_ref()

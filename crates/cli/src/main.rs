@@ -12,6 +12,7 @@
 
 mod address;
 mod alert;
+mod answer;
 mod approvals;
 mod assemble;
 mod audit;
@@ -202,11 +203,14 @@ fn main() -> ExitCode {
         Err(Failure::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(failure) => {
             // If standard error is gone too, there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            // A failure may repeat what a server or a file said.
+            let said = terminal::visible_lines(&failure.to_string());
+            let _ = writeln!(io::stderr(), "error: {said}");
             if globals.json {
                 let (error, message) = (failure.word(), failure.to_string());
                 let document = serde_json::json!({ "error": { "code": error, "message": message } });
-                let _ = writeln!(io::stdout(), "{document:#}");
+                let document = format!("{document:#}");
+                let _ = writeln!(io::stdout(), "{}", interlock_protocol::visible::json(&document));
             }
             match failure {
                 Failure::Unsuccessful(_) => Ending::Unsuccessful.into(),

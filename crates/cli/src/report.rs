@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use interlock_gate::Hold;
 use interlock_protocol::{
-    CallId, ContentHash, Decision, ErrorCode, EventBody, HoldId, Outcome, PermitId, Proposal, ReceiptId,
-    ResourceId, RuleName, RunId, Sequence, SessionId, Status, ToolCall, ToolKind, ToolName, UserId,
-    Verification,
+    CallId, ContentHash, Decision, ErrorCode, EventBody, Head, HoldId, Outcome, PermitId, Proposal,
+    ReceiptId, ResourceId, RuleName, RunId, Sequence, SessionId, Status, ToolCall, ToolKind, ToolName,
+    UserId, Verification,
 };
 use interlock_store::{Call, Holds, Store};
 use jiff::Timestamp;
@@ -29,6 +29,7 @@ pub(crate) struct Facts {
     pub(crate) events: Vec<interlock_protocol::Event>,
     pub(crate) usage: Usage,
     pub(crate) grounds: Vec<Ground>,
+    pub(crate) head: Head,
 }
 
 /// What `--json` prints of a session.
@@ -37,6 +38,9 @@ pub(crate) struct Report<'a> {
     session_id: &'a SessionId,
     run_id: Option<&'a RunId>,
     status: Status,
+    /// What code knows about the answer.
+    head: &'a Head,
+    /// What the model wrote.
     answer: Option<&'a str>,
     error: Option<&'a str>,
     receipts: Vec<ReceiptForm<'a>>,
@@ -138,6 +142,7 @@ impl Facts {
             events: events(store, session).await?,
             usage: Usage::of(&store.interaction_facts(session).await?),
             grounds: grounds::of(store, session).await?,
+            head: interlock_engine::head(store, session).await?,
         })
     }
 
@@ -152,6 +157,7 @@ impl Facts {
             events,
             usage,
             grounds,
+            head,
         } = self;
         let receipts = calls
             .iter()
@@ -179,6 +185,7 @@ impl Facts {
             session_id: &session.submitted.id,
             run_id: runs.last().map(|run| &run.id),
             status: session.status,
+            head,
             answer: session.answer.as_deref(),
             error: session.error.as_deref(),
             receipts,

@@ -1,6 +1,6 @@
 //! `interlock run`: one question, worked on here and now.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::{Args, ValueEnum};
 use interlock_engine::{Controller, MAX_INPUT, Overrides, Submission};
@@ -173,7 +173,7 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::wrong("the input is not valid UTF-8"))
 }
 
-/// Says what the session came to: the answer on standard output, the rest on standard error.
+/// Says what the session came to: the head and the answer on standard output, the rest on standard error.
 pub(crate) async fn tell(driver: &mut Driver<'_>, session: &SessionId) -> Result<Ending, Failure> {
     let globals = driver.globals;
     let facts = Facts::of(driver.assembled.store(), session).await?;
@@ -182,12 +182,8 @@ pub(crate) async fn tell(driver: &mut Driver<'_>, session: &SessionId) -> Result
         globals.print(&facts.report(), |_| String::new())?;
         return Ok(ending(status));
     }
-    if let Some(answer) = &facts.session.answer
-        && crate::drive::is_end(status)
-    {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}", answer.trim_end())?;
-        out.flush()?;
+    if crate::drive::is_end(status) {
+        crate::answer::print(globals, &facts.head, facts.session.answer.as_deref())?;
     }
     let paint = globals.paint(&io::stderr());
     if let Some(grounds) = crate::grounds::render(&facts.grounds, paint) {

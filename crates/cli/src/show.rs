@@ -150,12 +150,14 @@ fn render(facts: &Facts, timeline: &[TimelineEntry], paint: Paint) -> String {
         let clock = clock.split_once(' ').map_or(clock.as_str(), |(_, clock)| clock);
         let _ = writeln!(text, "{}  {line}", paint.paint(Tone::Quiet, clock));
     }
-    if let Some(answer) = &session.answer {
-        let _ = write!(text, "\n{}\n", paint.paint(Tone::Strong, "answer"));
-        for line in answer.trim_end().lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-    }
+    text.push('\n');
+    let width = crate::answer::width();
+    text.push_str(&crate::answer::render(
+        &facts.head,
+        session.answer.as_deref(),
+        paint,
+        width,
+    ));
     if let Some(error) = &session.error {
         let _ = write!(
             text,

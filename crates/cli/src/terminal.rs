@@ -1,7 +1,8 @@
 //! What a terminal may be shown. Text that came from outside can carry escape sequences; none reaches a screen.
 
-use std::fmt::Write as _;
 use std::io::IsTerminal;
+
+use interlock_protocol::visible as written_out;
 
 /// The most characters of one foreign text that people are shown.
 const MOST_SHOWN: usize = 400;
@@ -54,35 +55,62 @@ impl Paint {
 /// The text as people may see it: on one line, with everything that a terminal would act on or hide written out,
 /// and cut where it goes on too long.
 pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len().min(MOST_SHOWN * 2));
-    for (count, c) in text.chars().enumerate() {
-        if count == MOST_SHOWN {
-            // Writing into a String cannot fail.
-            let _ = write!(shown, "… ({} bytes in all)", text.len());
-            break;
-        }
-        // Debug escapes exactly what does not print, and also quotes and backslashes, which do.
-        if matches!(c, '\'' | '"' | '\\') {
-            shown.push(c);
-        } else if c != ' ' && c.is_whitespace() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.extend(c.escape_debug());
-        }
+    match text.char_indices().nth(MOST_SHOWN) {
+        None => written_out::line(text),
+        Some((end, _)) => format!(
+            "{}… ({} bytes in all)",
+            written_out::line(&text[..end]),
+            text.len()
+        ),
     }
-    shown
 }
 
 /// The whole text as people may see it, its lines as they are: for what must not be cut.
 pub(crate) fn visible_lines(text: &str) -> String {
-    let line = |line: &str| {
-        let characters: Vec<char> = line.chars().collect();
-        let parts = characters.chunks(MOST_SHOWN);
-        parts
-            .map(|part| visible(&part.iter().collect::<String>()))
-            .collect::<String>()
-    };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    written_out::lines(text)
+}
+
+/// The colours that [`Paint::paint`] uses, and the end of each.
+const COLOURS: [&str; 6] = ["32", "31;1", "33", "2", "1", "0"];
+
+/// What goes to a screen, at the last moment: our own colours if there are any, and of everything else only what prints.
+/// Texts from outside are written out where they are put together; this is for the one that was forgotten.
+pub(crate) fn screen(text: &str, paint: Paint) -> String {
+    if paint == Paint::Off {
+        return written_out::lines(text);
+    }
+    keeping(text, |rest| {
+        let mut ours = COLOURS.iter().map(|code| format!("\u{1b}[{code}m"));
+        ours.find(|code| rest.starts_with(code.as_str()))
+            .map(|code| code.len())
+    })
+}
+
+/// The same for a line of the log, whose colours are its writer's own.
+pub(crate) fn log(text: &str) -> String {
+    keeping(text, |rest| {
+        let code = rest.strip_prefix("\u{1b}[")?;
+        let end = code.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+        code[end..].starts_with('m').then_some(end + 3)
+    })
+}
+
+/// Writes out what a terminal acts on, but for the escape sequences whose length `known` says.
+fn keeping(text: &str, known: impl Fn(&str) -> Option<usize>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&written_out::lines(&rest[..at]));
+        let sequence = &rest[at..];
+        let length = known(sequence);
+        match length {
+            Some(length) => out.push_str(&sequence[..length]),
+            None => out.push_str("\\u{1b}"),
+        }
+        rest = &sequence[length.unwrap_or(1)..];
+    }
+    out.push_str(&written_out::lines(rest));
+    out
 }
 
 #[cfg(test)]
@@ -122,5 +150,20 @@ mod tests {
         let shown = visible(&"x".repeat(100_000));
         assert!(shown.ends_with("xxx… (100000 bytes in all)"));
         assert!(shown.len() < 500);
+    }
+
+    #[test]
+    fn a_screen_gets_our_colours_and_nothing_else_that_acts() {
+        let hostile = "a\u{1b}[2Jb\rc\u{1b}]0;t\u{7}\u{9b}1A";
+        let painted = format!("{}{hostile}", Paint::On.paint(Tone::Good, "✓"));
+        assert_eq!(
+            screen(&painted, Paint::On),
+            "\u{1b}[32m✓\u{1b}[0ma\\u{1b}[2Jb\\rc\\u{1b}]0;t\\u{7}\\u{9b}1A"
+        );
+        assert!(!screen(&painted, Paint::Off).contains('\u{1b}'));
+        for tone in [Tone::Good, Tone::Bad, Tone::Careful, Tone::Quiet, Tone::Strong] {
+            let text = Paint::On.paint(tone, "x");
+            assert_eq!(screen(&text, Paint::On), text);
+        }
     }
 }

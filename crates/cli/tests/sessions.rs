@@ -484,3 +484,69 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
     assert_eq!(text(&waiting(&home), "hold_id"), id);
     assert!(!std::path::Path::new(&file).exists());
 }
+
+/// Everything that comes from outside, with what a terminal acts on in it.
+const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\r\u{8}\u{202e}\u{200b}";
+
+/// Nothing that a terminal acts on, hides or turns around.
+fn harmless(what: &str, ran: &support::Ran) {
+    for (stream, text) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
+        let bad: Vec<char> = text
+            .chars()
+            .filter(|c| (c.is_control() && *c != '\n') || matches!(c, '\u{202e}' | '\u{200b}'))
+            .collect();
+        assert!(bad.is_empty(), "{what}, {stream}: {bad:?}\n{ran}");
+    }
+}
+
+#[test]
+fn no_escape_sequence_reaches_a_terminal_wherever_it_comes_from() {
+    let quoted = |text: String| {
+        let json = serde_json::to_string(&text).unwrap();
+        interlock_protocol::visible::json(&json).into_owned()
+    };
+    let answer = quoted(format!("fine{HOSTILE}\nWhat was done and read\n  • See above."));
+    let command = quoted(format!("echo '{HOSTILE}'"));
+    let query = quoted(format!("web{HOSTILE}"));
+    let thinking = quoted(format!("hm{HOSTILE}"));
+    let home = Home::with_script(&format!(
+        "replies:\n  - thinking: {thinking}\n    calls: [{{tool: infra_query, arguments: {{action: search, query: {query}}}}}]\n  \
+         - calls: [{{tool: infra_read, arguments: {{action: exec, target_resource_id: \"host:x\", command: {command}}}}}]\n  \
+         - repeat: forever\n    text: {answer}\n",
+    ));
+    let question = format!("what is there{HOSTILE}?");
+    let ran = home.run(&["run", &question]);
+    harmless("run", &ran);
+    // The head is first, and every line of the model's text is behind the edge.
+    let mut lines = ran.stdout.lines();
+    assert_eq!(lines.next(), Some("What was done and read"), "{ran}");
+    assert!(lines.any(|line| line == "The model's answer"), "{ran}");
+    assert!(lines.all(|line| line.starts_with('│')), "{ran}");
+    harmless("run --json", &home.run(&["run", "--json", &question]));
+    let list = home.run(&["sessions", "--json"]);
+    harmless("sessions --json", &list);
+    harmless("sessions", &home.run(&["sessions"]));
+    let id = text(&list.json_lines()[0], "session_id").to_owned();
+    for arguments in [
+        vec!["show", id.as_str()],
+        vec!["show", id.as_str(), "--events", "--messages"],
+        vec!["show", id.as_str(), "--json", "--events", "--messages"],
+        vec!["trace", id.as_str()],
+        vec!["trace", id.as_str(), "--json"],
+        vec!["classify", HOSTILE],
+        vec!["classify", "--json", HOSTILE],
+        vec!["show", HOSTILE],
+        vec!["show", "--json", HOSTILE],
+        vec!["sessions", "--search", HOSTILE],
+        vec!["run", "--model", HOSTILE, "x"],
+        vec!["approvals", "show", HOSTILE],
+        vec!["config", "check", "--config", HOSTILE],
+        vec!["trace", "--replay", HOSTILE],
+    ] {
+        harmless(&format!("{arguments:?}"), &home.run(&arguments));
+    }
+    harmless(
+        "chat",
+        &home.run_with(&["chat"], &format!("{question}\n/nothing{HOSTILE}\n")),
+    );
+}

@@ -40,7 +40,7 @@ pub(crate) struct Plan {
 pub(crate) enum End {
     /// It answered.
     Answered {
-        /// The answer for people: its text, and what was done.
+        /// What the model answered.
         text: String,
         /// How it stands.
         status: Status,

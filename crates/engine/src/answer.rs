@@ -82,7 +82,7 @@ impl Agent {
         answer: &interlock_gate::Answer,
         now: Timestamp,
     ) -> End {
-        let text = answer.render();
+        let text = answer.text.clone();
         self.event(EventBody::DecisionMade {
             call: None,
             decision: Said::AnswerAllowed,
@@ -97,7 +97,10 @@ impl Agent {
                 });
             }
         }
-        self.event(EventBody::AnswerGiven { text: text.clone() });
+        self.event(EventBody::AnswerGiven {
+            text: text.clone(),
+            head: Some(Box::new(answer.head.clone())),
+        });
         let spans: Vec<Value> = answer
             .spans
             .iter()
@@ -113,6 +116,7 @@ impl Agent {
         let metadata = json!({
             "status": answer.status,
             "replaced": answer.replaced.is_some(),
+            "head": answer.head,
             "spans": spans,
         });
         self.show("final_analysis", "completed", text.clone(), metadata, now);
@@ -168,11 +172,12 @@ impl Agent {
             .tape()
             .answer(&self.record.id, &text, Conclusion::Forced, now);
         let end = match decided {
-            Ok(answer) => {
+            Ok(answer) if model_answered => {
                 let info = model.unwrap_or_else(|| work.engine.model_info(&self.plan.model));
-                let end = self.release(work, &info, &answer, now);
-                if model_answered { end } else { End::Failed(text) }
+                self.release(work, &info, &answer, now)
             }
+            // What code says is no answer of a model.
+            Ok(_) => End::Failed(text),
             Err(refusal) => {
                 work.count_refusal(&refusal);
                 self.refused_event(None, &refusal);

@@ -22,6 +22,7 @@ mod edit;
 mod engine;
 mod error;
 mod four_eyes;
+mod head;
 mod history;
 mod live;
 mod observe;
@@ -44,6 +45,7 @@ pub use approve::Opened;
 pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setup};
 pub use error::Error;
 pub use four_eyes::Barred;
+pub use head::{head, head_of};
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;
 pub use options::{

@@ -62,6 +62,8 @@ pub struct Finding {
     pub agent: String,
     /// What it answered.
     pub text: String,
+    /// What was done until then, from receipts: one line for each write.
+    pub done: String,
 }
 
 /// What the general instructions depend on.
@@ -137,6 +139,7 @@ impl Prompts {
     /// Fills every template once, so that one that cannot be filled is found before a session needs it.
     fn try_all(&self) -> Result<(), Error> {
         let finding = Finding {
+            done: String::new(),
             stage: "stage".to_owned(),
             agent: "agent".to_owned(),
             text: "text".to_owned(),
@@ -231,7 +234,14 @@ impl Prompts {
 fn values(findings: &[Finding]) -> Vec<Value> {
     findings
         .iter()
-        .map(|Finding { stage, agent, text }| context! { stage, agent, text })
+        .map(
+            |Finding {
+                 stage,
+                 agent,
+                 text,
+                 done,
+             }| context! { stage, agent, text, done },
+        )
         .collect()
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use interlock_gate::{
     Approval, Conclusion, ContextLimits, Decision, DueReading, Gate, Hold, HoldStatus, InterruptedWrite,
-    KillSwitch, Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Situation,
-    Started, ToolScope, World, WriteRecord,
+    KillSwitch, Moment, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions,
+    Situation, Started, ToolScope, World, WriteRecord,
 };
 use interlock_protocol::{Evidence, EvidenceId, PermitId, ResourceId, UserId};
 use interlock_store::Step;
@@ -295,11 +295,13 @@ impl Player<'_> {
                 receipt,
                 plan,
                 verification,
+                approved_by,
             } => {
                 let write = WriteRecord {
                     receipt: *receipt,
                     plan: Arc::new(*plan),
                     verification,
+                    approved_by,
                 };
                 let restored = self.gate.restore_write(&mut self.session, write, now);
                 error_outcome(restored.as_ref().err())
@@ -308,11 +310,13 @@ impl Player<'_> {
                 permit,
                 plan,
                 started_at,
+                approved_by,
             } => {
                 let write = InterruptedWrite {
                     permit,
                     plan: Arc::new(*plan),
                     started_at,
+                    approved_by,
                 };
                 let pending = self.gate.interrupted(&mut self.session, write, now);
                 error_outcome(pending.as_ref().err())
@@ -366,6 +370,8 @@ impl Player<'_> {
                 evidence,
                 forced,
                 tentative,
+                asked_at,
+                forgotten,
             } => {
                 let mut known = Vec::with_capacity(evidence.len());
                 for id in &evidence {
@@ -382,10 +388,11 @@ impl Player<'_> {
                     &execution,
                     &text,
                     &known,
+                    &Question { asked_at, forgotten },
                     conclusion,
                     now,
                 );
-                answer_outcome(&decision)
+                answer_outcome(&decision, &execution)
             }
         })
     }

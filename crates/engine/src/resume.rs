@@ -151,6 +151,7 @@ impl Agent {
                 receipt: receipt.clone(),
                 plan: Arc::new(call.started.plan.clone()),
                 verification: call.verification,
+                approved_by: call.started.approved_by.clone(),
             };
             // A change that the gate cannot be told of must not be forgotten either: nothing goes on without it.
             work.tape()
@@ -250,6 +251,7 @@ impl Agent {
                         permit: started.permit.clone(),
                         plan: Arc::new(started.plan.clone()),
                         started_at: started.started_at,
+                        approved_by: started.approved_by.clone(),
                     };
                     // A process that remembers the session cannot have lost a write of its own.
                     debug_assert!(!remembered, "an interrupted write in a process that goes on");

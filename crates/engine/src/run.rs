@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use interlock_gate::State;
+use interlock_gate::{SAFE_FAILURE, State};
 use interlock_protocol::{ContentHash, EventBody, ExecutionId, Label, RunId, SessionKind, StageId, Status};
 use interlock_store::{Batch, Claim, Execution, Record, Run, Snapshot, Stage};
 use jiff::Timestamp;
@@ -86,6 +86,10 @@ pub(crate) async fn run(
         )
     });
     tape.begin_run(run.id.clone());
+    tape.begin_question(interlock_gate::Question {
+        asked_at: run.started_at,
+        forgotten: crate::head::actions(&snapshot.calls),
+    });
     if !remembered {
         for evidence in &snapshot.evidence {
             tape.remember(evidence.clone());
@@ -206,6 +210,7 @@ impl Session<'_> {
                         stage: plan.name.clone(),
                         agent,
                         text: text.clone(),
+                        done: self.done(&findings),
                     });
                     let worse = match &last {
                         Some((_, Status::Unverified)) => Status::Unverified,
@@ -285,17 +290,21 @@ impl Session<'_> {
             && enough
             && ended.iter().filter(|ended| answered(&ended.end)).count() > 1
         {
-            let found: Vec<Finding> = ended
+            let mut found: Vec<Finding> = ended
                 .iter()
                 .filter_map(|ended| match &ended.end {
                     End::Answered { text, .. } => Some(Finding {
                         stage: plan.name.clone(),
                         agent: ended.agent.clone(),
                         text: text.clone(),
+                        done: String::new(),
                     }),
                     End::Held | End::Failed(_) | End::Halted(_) => None,
                 })
                 .collect();
+            if let Some(first) = found.first_mut() {
+                first.done = self.done(findings);
+            }
             let at = plan.agents.len();
             let prepared = self
                 .prepare(&stage, at, synthesis, told, findings, Some(&found))
@@ -335,6 +344,22 @@ impl Session<'_> {
         records.push(Record::Stage(stage));
         self.work.keep_later(records);
         Ok(ended)
+    }
+
+    /// What was done in this session and is not yet told with a finding, from receipts.
+    fn done(&self, told: &[Finding]) -> String {
+        let tape = self.work.tape();
+        let known = |line: &str| {
+            told.iter()
+                .any(|finding| finding.done.lines().any(|one| one == line))
+        };
+        let lines: Vec<String> = tape
+            .actions()
+            .iter()
+            .map(|action| format!("- {}", action.text()))
+            .filter(|line| !known(line))
+            .collect();
+        lines.join("\n")
     }
 
     /// Whether an agent of the stage was asked in this run. If not, what it ended with belongs to an earlier one.
@@ -647,7 +672,10 @@ impl Session<'_> {
         answer: Option<(String, Status)>,
         error: Option<String>,
     ) -> Result<Outcome, Error> {
-        let answer = answer.map(|(text, _)| text);
+        // What stands in place of a withheld answer are words of code: the reason, and no answer.
+        let withheld = answer.as_ref().is_some_and(|(text, _)| text == SAFE_FAILURE);
+        let error = error.or_else(|| withheld.then(|| SAFE_FAILURE.to_owned()));
+        let answer = answer.map(|(text, _)| text).filter(|_| !withheld);
         self.run.status = status;
         self.run.completed_at = Some(Timestamp::now());
         count::session(status.as_str());

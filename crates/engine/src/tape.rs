@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
     Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation, Started,
-    TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
+    Moment, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation,
+    Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
 };
 use interlock_protocol::{
     Arguments, Evidence, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall, UserId,
@@ -65,6 +65,7 @@ pub(crate) struct Tape {
     number: u64,
     steps: Vec<Step>,
     evidence: Vec<Arc<Evidence>>,
+    question: Question,
 }
 
 impl Tape {
@@ -100,6 +101,7 @@ impl Tape {
             number: last_step,
             steps: Vec::new(),
             evidence: Vec::new(),
+            question: Question::default(),
         };
         tape.note(&ask, Value::Null, now);
         tape
@@ -331,6 +333,7 @@ impl Tape {
             receipt: Box::new(write.receipt.clone()),
             plan: Box::new((*write.plan).clone()),
             verification: write.verification,
+            approved_by: write.approved_by.clone(),
         };
         let restored = self.gate.restore_write(&mut self.session, write, now);
         self.note(&ask, error_outcome(restored.as_ref().err()), now);
@@ -346,6 +349,7 @@ impl Tape {
             permit: write.permit.clone(),
             plan: Box::new((*write.plan).clone()),
             started_at: write.started_at,
+            approved_by: write.approved_by.clone(),
         };
         let pending = self.gate.interrupted(&mut self.session, write, now);
         self.note(&ask, error_outcome(pending.as_ref().err()), now);
@@ -416,6 +420,16 @@ impl Tape {
         self.note(&ask, Value::Null, now);
     }
 
+    /// The question that is worked on from here on.
+    pub(crate) fn begin_question(&mut self, question: Question) {
+        self.question = question;
+    }
+
+    /// Every write of the session that is known, in order.
+    pub(crate) fn actions(&self) -> Vec<interlock_protocol::HeadAction> {
+        self.gate.head_so_far(&self.session, &self.question).actions
+    }
+
     pub(crate) fn answer(
         &mut self,
         execution: &ExecutionId,
@@ -429,12 +443,20 @@ impl Tape {
             evidence: self.evidence.iter().map(|evidence| evidence.id.clone()).collect(),
             forced: conclusion == Conclusion::Forced,
             tentative: conclusion == Conclusion::Tentative,
+            asked_at: self.question.asked_at,
+            forgotten: self.question.forgotten.clone(),
         };
         let evidence: Vec<&Evidence> = self.evidence.iter().map(Arc::as_ref).collect();
-        let decision =
-            self.gate
-                .decide_final_answer(&mut self.session, execution, text, &evidence, conclusion, now);
-        self.note(&ask, answer_outcome(&decision), now);
+        let decision = self.gate.decide_final_answer(
+            &mut self.session,
+            execution,
+            text,
+            &evidence,
+            &self.question,
+            conclusion,
+            now,
+        );
+        self.note(&ask, answer_outcome(&decision, execution), now);
         match decision {
             AnswerDecision::Release(answer) => Ok(answer),
             AnswerDecision::Block(refusal) => Err(refusal),

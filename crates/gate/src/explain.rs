@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use interlock_protocol::Expectation;
 
-use crate::answer::visible;
 use crate::gate::Decision;
 use crate::hold::Hold;
 use crate::permit::Permit;
 use crate::plan::Plan;
 use crate::refusal::{Refusal, Severity};
+use interlock_protocol::visible::line as visible;
 
 impl Decision {
     /// The decision, why, and what follows from it, in a few lines.

@@ -311,6 +311,7 @@ impl Gate {
                 access,
                 order,
                 issued_at: now,
+                approved_by: approved_by.clone(),
             },
         );
         match plan.kind {

@@ -50,7 +50,8 @@ mod world;
 mod tests;
 
 pub use answer::{
-    ActionLine, Answer, AnswerDecision, Claim, Conclusion, PhantomCategory, SAFE_FAILURE, Span, SpanKind,
+    Answer, AnswerDecision, Checked, Claim, Conclusion, PhantomCategory, Question, SAFE_FAILURE, Span,
+    SpanKind, head, planned,
 };
 pub use approvals::Approval;
 pub use catalogue::{Action, Catalogue, Discovery, Error as CatalogueError, ExpectRule, Placement, Tool};

@@ -86,6 +86,8 @@ pub struct WriteRecord {
     pub plan: Arc<Plan>,
     /// How its verification ended; nothing while it is pending.
     pub verification: Option<Verification>,
+    /// Who approved it, where a human did.
+    pub approved_by: Option<UserId>,
 }
 
 /// Where one execution stands.
@@ -132,6 +134,8 @@ pub(crate) struct Outstanding {
     pub(crate) order: u64,
     /// When the permit was issued.
     pub(crate) issued_at: Timestamp,
+    /// Who approved it, where a human did.
+    pub(crate) approved_by: Option<UserId>,
 }
 
 /// A call of this execution that waits for a human.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use interlock_protocol::{
     ContentHash, Evidence, ExecutionId, Expectation, Outcome, PermitId, Receipt, ResourceId, ToolKind,
-    Verification,
+    UserId, Verification,
 };
 use jiff::Timestamp;
 
@@ -108,6 +108,8 @@ pub struct InterruptedWrite {
     pub plan: Arc<Plan>,
     /// When it began.
     pub started_at: Timestamp,
+    /// Who approved it, where a human did.
+    pub approved_by: Option<UserId>,
 }
 
 impl Gate {
@@ -205,6 +207,7 @@ impl Gate {
             receipt: receipt.clone(),
             plan: outstanding.plan,
             verification: None,
+            approved_by: outstanding.approved_by,
         });
         let execution = session.execution_mut(&receipt.execution);
         if !skip {
@@ -508,6 +511,7 @@ impl Gate {
             permit: id,
             plan,
             started_at,
+            approved_by,
         } = write;
         let receipt = permit::interrupted(&id, &plan, plan.hash(), started_at);
         let execution = plan.execution.clone();
@@ -515,6 +519,7 @@ impl Gate {
             receipt,
             plan,
             verification: None,
+            approved_by,
         };
         self.restore_write(session, record, now)?;
         let mut pending = session.pending(&execution).iter();

@@ -3,8 +3,8 @@
 use crate::word::words;
 use crate::{
     AgentName, CallId, CategoryName, ContentHash, ControlLevel, ErrorCode, EventId, EvidenceId, ExecutionId,
-    Expectation, HoldId, Label, Mode, PermitId, Proposal, Receipt, ReceiptId, ResourceId, RuleName, Sequence,
-    SessionId, StageId, ToolKind, ToolName, UserId, Verification,
+    Expectation, Head, HoldId, Label, Mode, PermitId, Proposal, Receipt, ReceiptId, ResourceId, RuleName,
+    Sequence, SessionId, StageId, ToolKind, ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -300,8 +300,11 @@ pub enum EventBody {
     /// The session answered.
     #[serde(rename = "answer.given")]
     AnswerGiven {
-        /// The answer.
+        /// What the model wrote.
         text: String,
+        /// What code knows about it. Old records have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Box<Head>>,
     },
     /// An answer claimed what no receipt shows, and was replaced.
     #[serde(rename = "answer.replaced")]

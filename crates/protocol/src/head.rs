@@ -218,7 +218,7 @@ impl Head {
         }
         let (tone, readings) = self.readings();
         push(tone, readings);
-        let parts = self.backed + self.unbacked;
+        let parts = self.backed.saturating_add(self.unbacked);
         match self.support {
             Some(Support::Partial) => push(
                 HeadTone::Unknown,

@@ -29,8 +29,8 @@ pub mod response;
 pub mod reveal;
 pub mod tool;
 pub mod user_name;
-pub mod walls;
 pub mod visible;
+pub mod walls;
 pub mod word;
 
 pub use capture::{Capture, Captured};

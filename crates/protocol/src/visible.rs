@@ -44,11 +44,11 @@ pub fn json(document: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What a JSON document may hold between its tokens stays; the rest must print.
+/// What a JSON document may hold between its tokens, marks on letters and wide spaces stay; the rest must print.
 fn is_hidden_in_json(c: char) -> bool {
-    !matches!(c, '\n' | '\r' | '\t') && !is_mark(c) && !(c.is_whitespace() && c > '\u{9f}') && !prints(c)
-        || matches!(c, '\u{2028}' | '\u{2029}')
-        || is_ignorable(c)
+    let between_tokens = matches!(c, '\n' | '\r' | '\t');
+    let wide_space = c > '\u{9f}' && c.is_whitespace() && !matches!(c, '\u{2028}' | '\u{2029}');
+    is_ignorable(c) || !(between_tokens || wide_space || is_mark(c) || prints(c))
 }
 
 fn shown(text: &str, prose: bool) -> String {

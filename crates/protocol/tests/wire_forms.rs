@@ -10,11 +10,11 @@
 use interlock_protocol::{
     AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
-    HoldId, Identity, IdentityFact, KindRule, Label, Mode, Observation, Outcome, PermitId, Proposal, Receipt,
-    ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName, RunState, SandboxWall,
-    Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, TargetArgument, TargetRule,
-    ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind,
-    Walls,
+    Head, HeadAction, HoldId, Identity, IdentityFact, KindRule, Label, Mode, Observation, Outcome, PermitId,
+    Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName,
+    RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, Support,
+    TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity,
+    UserId, Verification, WallKind, Walls, Withheld,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -53,6 +53,29 @@ fn plan_hash() -> ContentHash {
 
 fn at(second: u8) -> Timestamp {
     parse(&format!("2026-01-28T10:00:{second:02}Z"))
+}
+
+fn head() -> Head {
+    Head {
+        actions: vec![HeadAction {
+            permit: parse("prm_1"),
+            what: "restart".into(),
+            resource: Some(parse("lxc:delly:105")),
+            name: Some("jellyfin".into()),
+            outcome: Some(Outcome::Succeeded),
+            verification: Some(Verification::Verified),
+            approved_by: Some(parse("anna")),
+            started_at: at(0),
+        }],
+        earlier_actions: 1,
+        readings: 2,
+        earlier_readings: 3,
+        support: Some(Support::Partial),
+        backed: 1,
+        unbacked: 1,
+        withheld: Some(Withheld::Rest),
+        hidden: 1,
+    }
 }
 
 fn call() -> ToolCall {
@@ -261,6 +284,7 @@ fn event_bodies() -> Vec<EventBody> {
         },
         EventBody::AnswerGiven {
             text: "The container is up again.".into(),
+            head: Some(Box::new(head())),
         },
         EventBody::AnswerReplaced {
             category: parse("action_result"),

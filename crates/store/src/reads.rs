@@ -4,6 +4,7 @@ use interlock_gate::{Hold, TokenRecord, Writer};
 use interlock_protocol::{
     Event, Evidence, EvidenceId, ExecutionId, HoldId, ResourceId, RunId, Sequence, SessionId,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::sqlite::look;
@@ -131,6 +132,12 @@ impl Store {
     pub async fn tokens(&self, hold: &HoldId) -> Result<Vec<TokenRecord>, Error> {
         let hold = hold.clone();
         self.look(move |conn| look::tokens(conn, &hold)).await
+    }
+
+    /// When each of a session's readings was taken, in order.
+    pub async fn readings(&self, session: &SessionId) -> Result<Vec<Timestamp>, Error> {
+        let session = session.clone();
+        self.look(move |conn| look::readings(conn, &session)).await
     }
 
     /// A session's evidence, in order.

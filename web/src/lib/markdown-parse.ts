@@ -56,8 +56,8 @@ function closing(text: string, mark: string, from: number): number {
   return -1;
 }
 
-/** Parses the inside of a line or a paragraph; `start` is where it stands in the source. */
-export function parseInline(text: string, start: number, depth = 0): Inline[] {
+/** Parses the inside of a line or a paragraph; `start` is where it stands in the source. In the text of a link is no other. */
+export function parseInline(text: string, start: number, depth = 0, links = true): Inline[] {
   const out: Inline[] = [];
   let plain = '';
   let plainStart = start;
@@ -101,7 +101,7 @@ export function parseInline(text: string, start: number, depth = 0): Inline[] {
       if (end !== -1) {
         flush();
         const type = char === '~' ? 'del' : double ? 'strong' : 'em';
-        out.push({ type, children: parseInline(text.slice(at + mark.length, end), start + at + mark.length, depth + 1) });
+        out.push({ type, children: parseInline(text.slice(at + mark.length, end), start + at + mark.length, depth + 1, links) });
         at = end + mark.length;
         continue;
       }
@@ -109,17 +109,17 @@ export function parseInline(text: string, start: number, depth = 0): Inline[] {
       at += mark.length;
       continue;
     }
-    if (char === '[' && depth < DEEPEST) {
+    if (char === '[' && links && depth < DEEPEST) {
       const found = /^\[([^[\]]*)\]\(\s*([^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+"[^"]*")?\s*\)/.exec(text.slice(at, at + 4096));
       const href = found ? safeHref(found[2] ?? '') : undefined;
       if (found && href !== undefined) {
         flush();
-        out.push({ type: 'link', href, children: parseInline(found[1] ?? '', start + at + 1, depth + 1) });
+        out.push({ type: 'link', href, children: parseInline(found[1] ?? '', start + at + 1, depth + 1, false) });
         at += found[0].length;
         continue;
       }
     }
-    if (char === 'h' && !WORD.test(text.charAt(at - 1))) {
+    if (char === 'h' && links && !WORD.test(text.charAt(at - 1))) {
       const found = /^https?:\/\/[^\s<>"'`)\]]+/.exec(text.slice(at, at + 2048))?.[0].replace(/[.,;:!?]+$/, '');
       const href = found === undefined ? undefined : safeHref(found);
       if (found !== undefined && href !== undefined) {

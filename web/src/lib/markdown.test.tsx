@@ -5,13 +5,18 @@ import { Markdown } from './markdown';
 import { parseMarkdown, safeHref } from './markdown-parse';
 
 function html(text: string): string {
-  return render(<Markdown text={text} />).container.firstElementChild?.innerHTML ?? '';
+  const made = render(<Markdown text={text} />).container.firstElementChild?.innerHTML ?? '';
+  // CSS modules put something of their own around a name.
+  return made.replaceAll(/class="_?(\w+?)(?:_[\w-]+)?"/g, 'class="$1"');
 }
 
 describe('what is rendered', () => {
   it.each([
     ['a **b** *c* `d`', '<p>a <strong>b</strong> <em>c</em> <code>d</code></p>'],
-    ['# One\n## Two', '<h3>One</h3><h4>Two</h4>'],
+    ['# One\n## Two', '<p class="heading">One</p><p class="heading">Two</p>'],
+    ['- [x] a\n- [ ] b', '<ul><li>[x] a</li><li>[ ] b</li></ul>'],
+    ['https://a.example/b', '<p><a href="https://a.example/b" target="_blank" rel="noopener noreferrer nofollow" title="https://a.example/b">https://a.example/b</a></p>'],
+    ['[docs](https://a.example/b)', '<p><a href="https://a.example/b" target="_blank" rel="noopener noreferrer nofollow" title="https://a.example/b">docs</a><span class="host"> (a.example)</span></p>'],
     ['- a\n- b\n  - c', '<ul><li>a</li><li><p>b</p><ul><li>c</li></ul></li></ul>'],
     ['3. a\n4. b', '<ol start="3"><li>a</li><li>b</li></ol>'],
     ['snake_case_name and 2*3*4', '<p>snake_case_name and 2<em>3</em>4</p>'],

@@ -1,10 +1,11 @@
 // Renders Markdown that a model wrote: as elements, never as HTML. Images are not loaded, scripts cannot be, links go
-// only to http(s). Parts can be marked by where they stand in the source.
+// only to http(s) and show their host, hidden characters are written out, headings are bold lines. Parts can be marked by where they stand in the source.
 
 import { Fragment, type ReactNode, useMemo } from 'react';
 
 import classes from './markdown.module.css';
 import { type Block, type Inline, parseMarkdown } from './markdown-parse';
+import { pieces } from './visible';
 
 /** A part of the source. */
 export interface Mark {
@@ -17,8 +18,26 @@ interface Marking<M extends Mark> {
   render: (mark: M, children: ReactNode, last: boolean) => ReactNode;
 }
 
+/** A text with its hidden characters written out and marked. */
+export function Shown({ text }: { text: string }): ReactNode {
+  const parts = pieces(text);
+  if (parts.every((part) => !part.hidden)) return text;
+  return parts.map((part, index) => (
+    part.hidden
+      ? <span key={index} className={classes.hidden} data-hidden title="A hidden or look-alike character">{part.text}</span>
+      : <Fragment key={index}>{part.text}</Fragment>
+  ));
+}
+
+/** Where a link leads, unless its text says just that. */
+function host(href: string, children: readonly Inline[]): string | undefined {
+  const [only, ...more] = children;
+  if (more.length === 0 && only?.type === 'text' && (only.text === href || `${only.text}/` === href)) return undefined;
+  return new URL(href).host;
+}
+
 function leaf<M extends Mark>(text: string, start: number, marking: Marking<M> | undefined): ReactNode {
-  if (!marking) return text;
+  if (!marking) return <Shown text={text} />;
   const end = start + text.length;
   const out: ReactNode[] = [];
   let at = start;
@@ -26,11 +45,11 @@ function leaf<M extends Mark>(text: string, start: number, marking: Marking<M> |
     if (mark.end <= at || mark.start >= end) continue;
     const from = Math.max(mark.start, at);
     const to = Math.min(mark.end, end);
-    if (from > at) out.push(text.slice(at - start, from - start));
-    out.push(<Fragment key={from}>{marking.render(mark, text.slice(from - start, to - start), mark.end <= end)}</Fragment>);
+    if (from > at) out.push(<Shown key={at} text={text.slice(at - start, from - start)} />);
+    out.push(<Fragment key={`mark ${from}`}>{marking.render(mark, <Shown text={text.slice(from - start, to - start)} />, mark.end <= end)}</Fragment>);
     at = to;
   }
-  if (at < end) out.push(text.slice(at - start));
+  if (at < end) out.push(<Shown key={at} text={text.slice(at - start)} />);
   return out;
 }
 
@@ -41,12 +60,17 @@ function inline<M extends Mark>(nodes: readonly Inline[], marking: Marking<M> | 
         return <Fragment key={index}>{leaf(node.text, node.start, marking)}</Fragment>;
       case 'code':
         return <code key={index}>{leaf(node.text, node.start, marking)}</code>;
-      case 'link':
+      case 'link': {
+        const leads = host(node.href, node.children);
         return (
-          <a key={index} href={node.href} target="_blank" rel="noopener noreferrer nofollow">
-            {inline(node.children, marking)}
-          </a>
+          <Fragment key={index}>
+            <a href={node.href} target="_blank" rel="noopener noreferrer nofollow" title={node.href}>
+              {inline(node.children, marking)}
+            </a>
+            {leads !== undefined && <span className={classes.host}> ({leads})</span>}
+          </Fragment>
         );
+      }
       case 'strong':
         return <strong key={index}>{inline(node.children, marking)}</strong>;
       case 'em':
@@ -60,11 +84,9 @@ function inline<M extends Mark>(nodes: readonly Inline[], marking: Marking<M> | 
 function blocks<M extends Mark>(nodes: readonly Block[], marking: Marking<M> | undefined, tight = false): ReactNode {
   return nodes.map((node, index) => {
     switch (node.type) {
-      case 'heading': {
-        // The page has its own first headings.
-        const Tag = (['h3', 'h4', 'h5', 'h6', 'h6', 'h6'] as const)[node.level - 1] ?? 'h6';
-        return <Tag key={index}>{inline(node.children, marking)}</Tag>;
-      }
+      case 'heading':
+        // Headings are the page's own: one that a model writes is a bold line.
+        return <p key={index} className={classes.heading}>{inline(node.children, marking)}</p>;
       case 'paragraph':
         if (tight && nodes.length === 1) return <Fragment key={index}>{inline(node.children, marking)}</Fragment>;
         return <p key={index}>{inline(node.children, marking)}</p>;
@@ -81,7 +103,7 @@ function blocks<M extends Mark>(nodes: readonly Block[], marking: Marking<M> | u
       case 'list': {
         const items = node.items.map((item, place) => (
           <li key={place}>
-            {item.checked !== undefined && <span aria-label={item.checked ? 'done' : 'not done'}>{item.checked ? '☑ ' : '☐ '}</span>}
+            {item.checked !== undefined && (item.checked ? '[x] ' : '[ ] ')}
             {blocks(item.children, marking, true)}
           </li>
         ));

@@ -10,7 +10,7 @@ export type Row =
   | { type: 'text'; key: string; at: string; text: string; live: boolean }
   | { type: 'call'; key: string; at: string; life: CallLife }
   | { type: 'refused_answer'; key: string; at: string; text: string; refusal: Refusal }
-  | { type: 'answer'; key: string; at: string; text: string; replaced: AnswerLife['replaced']; proposed: string | undefined }
+  | { type: 'answer'; key: string; at: string; text: string; replaced: AnswerLife['replaced']; proposed: string | undefined; head?: Schemas['Head'] | undefined }
   | { type: 'note'; key: string; at: string; text: string; failed: boolean; kind: string };
 
 /** Puts a member into its group. */
@@ -134,7 +134,7 @@ function rowOfEntry(entry: Schemas['TimelineEntry'], joining: Joining): Row {
     case 'final_analysis': {
       const life = joining.given(entry.execution);
       const replaced = life?.replaced ?? (metadata.replaced === true ? { category: 'claim', text: content } : undefined);
-      return { type: 'answer', key, at, text: content, replaced, proposed: replaced ? life?.text : undefined };
+      return { type: 'answer', key, at, text: content, replaced, proposed: replaced ? life?.text : undefined, head: entry.head ?? undefined };
     }
     case 'error': {
       const rule = text(metadata, 'rule');

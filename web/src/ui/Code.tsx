@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 
 import { reveal } from '../lib/reveal';
+import { visible } from '../lib/visible';
 import { Icon } from './icons';
 
 /** Commands and ids. */
@@ -13,8 +14,9 @@ export function Mono({ children, title }: { children: ReactNode; title?: string 
   );
 }
 
-/** Puts a text on the clipboard; says whether that worked. */
-export async function copy(text: string): Promise<boolean> {
+/** Puts a text on the clipboard; says whether that worked. What a terminal would act on or hide is written out. */
+export async function copy(raw: string): Promise<boolean> {
+  const text = visible(raw);
   try {
     await navigator.clipboard.writeText(text);
     return true;

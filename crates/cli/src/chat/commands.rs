@@ -294,7 +294,7 @@ impl Chat<'_> {
 
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(crate::terminal::screen(text, crate::terminal::Paint::On).as_bytes())?;
     out.flush()?;
     Ok(())
 }

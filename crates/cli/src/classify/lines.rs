@@ -36,11 +36,13 @@ pub(super) fn run(mut input: impl BufRead, mut output: impl Write, check: bool) 
             Ok(question) => {
                 let verdict = interlock_shell::classify(&question.command);
                 any_stopped |= Fate::of(&verdict) != Fate::Runs;
-                serde_json::to_writer(&mut output, &Report::new(&question.command, &verdict))?;
+                let text = serde_json::to_string(&Report::new(&question.command, &verdict))?;
+                output.write_all(interlock_protocol::visible::json(&text).as_bytes())?;
             }
             Err(error) => {
                 any_bad = true;
-                serde_json::to_writer(&mut output, &Misunderstood { line: number, error })?;
+                let text = serde_json::to_string(&Misunderstood { line: number, error })?;
+                output.write_all(interlock_protocol::visible::json(&text).as_bytes())?;
             }
         }
         output.write_all(b"\n")?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::time::Duration;
 
 use interlock_engine::Trace;
@@ -209,12 +209,8 @@ impl Played {
             return globals.print(&document, |_| String::new());
         }
         let paint = globals.paint(&io::stderr());
-        if let Some(answer) = &facts.session.answer {
-            say(&paint.paint(Tone::Strong, "\nThe answer"));
-            let mut out = io::stdout().lock();
-            writeln!(out, "{}", answer.trim_end())?;
-            out.flush()?;
-        }
+        say("");
+        crate::answer::print(globals, &facts.head, facts.session.answer.as_deref())?;
         if let Some(grounds) = grounds::render(&facts.grounds, paint) {
             say(&grounds);
         }

@@ -161,6 +161,7 @@ fn steady(text: &str, folder: &Path) -> String {
             r"\b(ses|run|hold|prm|rcp|call|exe|evd|stg|evt|wrk)_[0-9a-f]{8,32}",
             "${1}_[id]",
         ),
+        (r"\bmachine id [0-9a-f]{32}\b", "machine id [id]"),
         (r"\b[0-9a-f]{64}\b", "[hash]"),
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?", "[time]"),
         (r"\b\d\d:\d\d:\d\d\b", "[time]"),

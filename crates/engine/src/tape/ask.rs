@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use interlock_gate::{FourEyes, Hold, ResolvedResource, Writer};
 use interlock_protocol::{
-    Arguments, ControlLevel, EvidenceId, ExecutionId, Identity, PermitId, Receipt, ResourceId, SessionId,
-    ToolCall, ToolName, UserId,
+    Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, PermitId, Receipt, ResourceId,
+    SessionId, ToolCall, ToolName, UserId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -169,6 +169,9 @@ pub enum Ask {
         /// How its verification ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verification: Option<interlock_protocol::Verification>,
+        /// Who approved it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved_by: Option<UserId>,
     },
     /// A write of an earlier process left no receipt.
     Interrupted {
@@ -178,6 +181,9 @@ pub enum Ask {
         plan: Box<interlock_gate::Plan>,
         /// When it began.
         started_at: Timestamp,
+        /// Who approved it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved_by: Option<UserId>,
     },
     /// A hold that a human accepted is to run.
     Redeem {
@@ -228,12 +234,22 @@ pub enum Ask {
         /// Whether the model can still do better.
         #[serde(default, skip_serializing_if = "is_false")]
         tentative: bool,
+        /// When the question was asked.
+        #[serde(default = "beginning")]
+        asked_at: Timestamp,
+        /// Writes of the session that an earlier process made.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        forgotten: Vec<HeadAction>,
     },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+const fn beginning() -> Timestamp {
+    Timestamp::MIN
 }
 
 impl From<&Rival> for Writer {

@@ -3,7 +3,7 @@
 use interlock_gate::{
     AnswerDecision, Decision, Gate, Hold, Permit, Refusal, Session, Settled, VerificationEnd,
 };
-use interlock_protocol::Decision as Said;
+use interlock_protocol::{Decision as Said, ExecutionId};
 use serde_json::{Value, json};
 
 /// Tells a session how a hold of it was decided without a permit.
@@ -95,12 +95,14 @@ pub(crate) fn edited_outcome(edited: Result<&Hold, &Refusal>) -> Value {
     }
 }
 
-pub(crate) fn answer_outcome(decision: &AnswerDecision) -> Value {
+pub(crate) fn answer_outcome(decision: &AnswerDecision, execution: &ExecutionId) -> Value {
     match decision {
         AnswerDecision::Release(answer) => json!({
+            "execution": execution,
             "released": answer.status,
             "replaced": answer.replaced.is_some(),
-            "text": interlock_protocol::ContentHash::of(answer.render()),
+            "text": interlock_protocol::ContentHash::of(&answer.text),
+            "head": answer.head,
         }),
         AnswerDecision::Block(refusal) => refused(refusal),
     }

@@ -503,6 +503,16 @@ impl Lab {
             .collect()
     }
 
+    /// The answers that were given, in order, each with its head.
+    pub(crate) async fn given(&self, session: &SessionId) -> Vec<(String, Option<interlock_protocol::Head>)> {
+        let events = self.events(session).await;
+        let given = events.into_iter().filter_map(|event| match event.body {
+            interlock_protocol::EventBody::AnswerGiven { text, head } => Some((text, head.map(|head| *head))),
+            _ => None,
+        });
+        given.collect()
+    }
+
     /// The bodies of what was sent to the model, in order.
     pub(crate) async fn requests(&self, session: &SessionId) -> Vec<Value> {
         let mut bodies = Vec::new();
@@ -529,6 +539,17 @@ impl Lab {
             let traced = back.check().unwrap();
             assert!(traced.holds(), "{traced:#?}");
         }
+        // No write is missing in the head, whatever became of the processes that made them.
+        let head = interlock_engine::head(&self.store, session).await.unwrap();
+        let calls = self.store.calls(session).await.unwrap();
+        let writes = calls
+            .iter()
+            .filter(|call| call.started.plan.kind == interlock_protocol::ToolKind::Write);
+        assert_eq!(
+            head.actions.len() + head.earlier_actions as usize,
+            writes.count(),
+            "{head:?}"
+        );
     }
 }
 

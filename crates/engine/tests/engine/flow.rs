@@ -10,13 +10,17 @@ async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_r
     let (session, outcome) = lab.ask("put the flag there").await;
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
+    // What code says and what the model says are apart, and the record alone gives the same head.
     let answer = outcome.answer.unwrap();
+    assert!(!answer.contains("succeeded, observed afterwards"), "{answer}");
+    let head = interlock_engine::head(&lab.store, &session).await.unwrap();
+    let text = head.plain();
     assert!(
-        answer.contains(
-            "What was done:\n- `touch /srv/flag` on web (host:web): succeeded, looked at afterwards"
-        ),
-        "{answer}"
+        text.contains("`touch /srv/flag` on web (host:web): succeeded, observed afterwards"),
+        "{text}"
     );
+    assert!(head.readings > 0 && head.support.is_some(), "{head:?}");
+    assert_eq!(lab.given(&session).await, [(answer, Some(head))]);
     lab.prove(&session).await;
 }
 
@@ -167,4 +171,50 @@ async fn what_is_too_long_or_empty_is_not_taken() {
         let taken = lab.engine.ask_again(&session, &asker(), question).await;
         assert!(taken.is_err(), "{} bytes", question.len());
     }
+}
+
+#[tokio::test]
+async fn the_head_of_each_answer_is_about_its_own_question() {
+    let lab = Lab::new(Wish::replies([
+        calls([find()]),
+        calls([read("uptime")]),
+        says("One host was found."),
+        says("Nothing new."),
+    ]));
+    let (session, outcome) = lab.ask("what is there?").await;
+    assert_eq!(
+        outcome.answer.as_deref(),
+        Some("One host was found."),
+        "{outcome:?}"
+    );
+    lab.engine
+        .ask_again(&session, &asker(), "and now?")
+        .await
+        .unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let heads: Vec<_> = lab
+        .given(&session)
+        .await
+        .into_iter()
+        .map(|(_, head)| head.unwrap())
+        .map(|head| (head.readings, head.earlier_readings, head.actions.len()))
+        .collect();
+    let [(first, 0, 0), (0, earlier, 0)] = heads.as_slice() else {
+        panic!("{heads:?}")
+    };
+    assert!(*first > 0 && first == earlier, "{heads:?}");
+    lab.prove(&session).await;
+}
+
+#[tokio::test]
+async fn an_answer_of_a_session_without_a_reading_is_unsupported() {
+    let lab = Lab::new(Wish::replies([says("Use SSH keys.")]));
+    let (session, outcome) = lab.ask("how do I sign in?").await;
+    assert_eq!(outcome.answer.as_deref(), Some("Use SSH keys."));
+    let head = interlock_engine::head(&lab.store, &session).await.unwrap();
+    assert_eq!(
+        head.plain(),
+        "• No action was taken.\n? No reading was taken. The whole answer is unsupported.\n"
+    );
+    lab.prove(&session).await;
 }

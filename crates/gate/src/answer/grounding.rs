@@ -22,7 +22,7 @@ pub enum SpanKind {
     Number,
     /// A state.
     State,
-    /// A resource.
+    /// An id of a resource that was not discovered.
     Resource,
     /// A whole sentence that claims something.
     Claim,
@@ -207,12 +207,17 @@ pub(crate) fn ground(
     };
     let mut phantom = None;
     let mut unsupported: Vec<Span> = Vec::new();
+    // Sentences that claim an action that no receipt and no reading shows: nothing in them is marked as shown.
+    let mut unearned: Vec<Range<usize>> = Vec::new();
     for found in claims {
         let scene = found.sentence.and_then(|at| scenes.get(at));
         match scale.weigh(found, scene) {
             Weight::Backed => {}
             Weight::Unsupported => {
                 let at = found.claim.span.clone();
+                if found.claim.category == Category::Action {
+                    unearned.push(at.clone());
+                }
                 if unsupported.last().is_none_or(|last| last.at != at) {
                     unsupported.push(Span {
                         at,
@@ -227,6 +232,10 @@ pub(crate) fn ground(
             }
         }
     }
+    spans.retain(|span| {
+        let inside = |at: &Range<usize>| at.start <= span.at.start && span.at.end <= at.end;
+        span.evidence.is_empty() || !unearned.iter().any(inside)
+    });
     spans.extend(unsupported);
     spans.sort_by_key(|span| (span.at.start, span.at.end));
     Grounded { spans, phantom }
@@ -520,24 +529,9 @@ fn span_of(word: &Word, grounds: &Grounds<'_>, named: &[&ResourceId], known: &Na
             evidence,
         })
     };
-    if let Some(id) = known.named(&word.text).first() {
-        let mut found: Vec<EvidenceId> = Vec::new();
-        let own = grounds.each.iter().filter(|ground| ground.resource == Some(id));
-        let told = known
-            .of
-            .get(id)
-            .into_iter()
-            .flatten()
-            .flat_map(|name| grounds.with_word(name));
-        for ground in own.chain(told) {
-            if found.len() == MOST_LINKS {
-                break;
-            }
-            if !found.contains(ground.id) {
-                found.push(ground.id.clone());
-            }
-        }
-        return span(SpanKind::Resource, found);
+    // A mark beside a name reads as approval of the sentence: a known name has none.
+    if known.names(&word.text) {
+        return None;
     }
     if word.text.parse::<ResourceId>().is_ok() {
         return span(SpanKind::Resource, Vec::new());

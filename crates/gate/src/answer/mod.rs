@@ -1,20 +1,19 @@
 //! The final answer: it waits for every write to be looked at, claims nothing that no receipt shows, and says of
 //! each number, state and name whether evidence backs it.
 
+mod foreign;
 mod grounding;
+mod head;
 mod phantom;
 mod text;
 mod words;
 
-use std::fmt::Write as _;
-
-use interlock_protocol::{ErrorCode, Evidence, ExecutionId, Outcome, ResourceId, Status, Verification};
+use interlock_protocol::{ErrorCode, Evidence, ExecutionId, Head, Status, Withheld};
 use jiff::Timestamp;
 
 pub use grounding::{Span, SpanKind};
+pub use head::{Checked, Question, head, planned};
 pub use phantom::{Category as PhantomCategory, Claim};
-
-pub(crate) use text::visible;
 
 use crate::gate::Gate;
 use crate::refusal::{About, Recovery, Refusal};
@@ -29,9 +28,6 @@ pub const SAFE_FAILURE: &str =
 
 /// How many bytes of an answer are examined. What goes beyond is withheld.
 const MOST_EXAMINED: usize = 64 * 1024;
-
-/// What stands in place of the rest of an answer that is too long to be examined.
-const REST_WITHHELD: &str = "\n\n(The rest was withheld: the answer is too long to be checked.)";
 
 /// As much of an answer as is examined, cut where a line or a word ends if there is such a place.
 fn examined(text: &str) -> &str {
@@ -64,78 +60,34 @@ pub enum AnswerDecision {
     Block(Box<Refusal>),
 }
 
-/// An answer as it may be given.
+/// An answer as it may be given: what the model says and what code says, apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The model's text, or what replaces it.
+    /// The model's text as it was written, or [`SAFE_FAILURE`] in its place.
     pub text: String,
     /// What the text claimed that did not happen, if it was replaced.
     pub replaced: Option<Claim>,
     /// What in the text is backed by evidence, and what is not.
     pub spans: Vec<Span>,
-    /// What was done, from receipts.
-    pub actions: Vec<ActionLine>,
+    /// What code knows about it.
+    pub head: Head,
     /// The status with which the session ends, as far as its writes go.
     pub status: Status,
 }
 
-/// One thing that was done, from its receipt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActionLine {
-    /// What: the action, or the command.
-    pub what: String,
-    /// The resource.
-    pub resource: Option<ResourceId>,
-    /// Its name.
-    pub name: String,
-    /// How running ended.
-    pub outcome: Outcome,
-    /// What looking afterwards showed.
-    pub verification: Option<Verification>,
-}
-
-impl std::fmt::Display for ActionLine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} on {}", visible(&self.what), visible(&self.name))?;
-        if let Some(resource) = &self.resource {
-            write!(f, " ({})", visible(&resource.to_string()))?;
-        }
-        write!(f, ": {}", self.outcome)?;
-        match self.verification {
-            Some(Verification::Verified) => f.write_str(", verified"),
-            Some(Verification::Observed) => f.write_str(", looked at afterwards"),
-            Some(Verification::Failed) => f.write_str(", but the effect did not come about: failed"),
-            Some(Verification::Inconclusive) | None => f.write_str(", effect not known: unverified"),
-        }
-    }
-}
-
-impl Answer {
-    /// The answer for people: the text, then what was done. What a screen would act on is written out.
-    pub fn render(&self) -> String {
-        let mut out = text::visible_lines(&self.text);
-        if !self.actions.is_empty() {
-            out.push_str("\n\nWhat was done:\n");
-            for action in &self.actions {
-                // Writing into a String cannot fail.
-                let _ = writeln!(out, "- {action}");
-            }
-        }
-        if self.status == Status::Unverified {
-            out.push_str("\nThe effect of a change could not be observed: this session ends unverified.\n");
-        }
-        out
-    }
-}
-
 impl Gate {
     /// Answers a proposal to end with `text`. `evidence` is what the session read.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything that an answer is decided on comes in as a value"
+    )]
     pub fn decide_final_answer(
         &self,
         session: &mut Session,
         execution: &ExecutionId,
         text: &str,
         evidence: &[&Evidence],
+        question: &Question,
         conclusion: Conclusion,
         now: Timestamp,
     ) -> AnswerDecision {
@@ -149,12 +101,6 @@ impl Gate {
         let sentences = text::sentences(examined);
         let claims = phantom::claims(examined, &sentences, tools, &|word| names.names(word));
         let grounded = grounding::ground(&sentences, &claims, evidence, &session.writes, &names);
-        let actions = session
-            .writes
-            .iter()
-            .filter(|write| write.receipt.execution == *execution)
-            .map(action_line)
-            .collect();
         let replaced = if self.broken(Sabotage::PhantomsPass) {
             None
         } else {
@@ -164,20 +110,27 @@ impl Gate {
             let refusal = claimed(claim, session.state(execution));
             return AnswerDecision::Block(self.note_refusal(session, execution, refusal, now));
         }
-        let (text, spans) = match &replaced {
-            Some(_) => (SAFE_FAILURE.to_owned(), Vec::new()),
-            None if examined.len() < text.len() => (format!("{examined}{REST_WITHHELD}"), grounded.spans),
-            None => (text.to_owned(), grounded.spans),
+        let (said, spans, withheld) = match &replaced {
+            Some(_) => (SAFE_FAILURE, Vec::new(), Some(Withheld::Claim)),
+            None if examined.len() < text.len() => (examined, grounded.spans, Some(Withheld::Rest)),
+            None => (text, grounded.spans, None),
         };
+        let checked = Checked::of(said, &spans, withheld);
+        let head = head::so_far(&session.writes, evidence, Some(checked), question);
         let status = session.standing();
         session.execution_mut(execution).state = State::Concluded;
         AnswerDecision::Release(Box::new(Answer {
-            text,
+            text: said.to_owned(),
             replaced,
             spans,
-            actions,
+            head,
             status,
         }))
+    }
+
+    /// What a session did since the question, before there is an answer.
+    pub fn head_so_far(&self, session: &Session, question: &Question) -> Head {
+        head::so_far(&session.writes, &[], None, question)
     }
 
     fn may_conclude(
@@ -261,23 +214,4 @@ fn claimed(claim: &Claim, state: State) -> Box<Refusal> {
     .detail("category", claim.category.as_str())
     .hint("A receipt of the action, or an answer that says what was only found, makes an answer possible.")
     .recovery(Recovery::Automatic)
-}
-
-fn action_line(write: &crate::session::WriteRecord) -> ActionLine {
-    let plan = &write.plan;
-    let what = match (&plan.command, &plan.action) {
-        (Some(command), _) => format!("`{command}`"),
-        (None, Some(action)) => action.clone(),
-        (None, None) => plan.tool.to_string(),
-    };
-    ActionLine {
-        what,
-        resource: plan.resource().cloned(),
-        name: plan
-            .target
-            .as_ref()
-            .map_or_else(|| "no resource".to_owned(), |target| target.name.clone()),
-        outcome: write.receipt.outcome,
-        verification: write.verification,
-    }
 }

@@ -5,10 +5,12 @@
 
 use std::ops::Range;
 
+use super::foreign;
 use super::text::{Parting, Sentence, flattened};
 use super::words::{
-    BOUNDARIES, CHANGES, COMPLETE, DENIALS, DONE, EVERYDAY, FAKE_TOOL_CALLS, FILLERS, GENERIC, HEADINGS,
-    METRICS, NOTHINGS, NOUNS, POINTERS, STATES, STRONG, THINGS,
+    BENIGN, BOUNDARIES, CHANGES, COMPLETE, DENIALS, DONE, EVERYDAY, FAKE_TOOL_CALLS, FILLERS, FINISHED,
+    GENERIC, HEADINGS, IRREGULAR, LINKS, LOOKED, MEASURED, METRICS, NOTHINGS, NOUNS, POINTED, POINTERS,
+    STATES, STRONG, TALK, THINGS, UNITS, WRAPPING,
 };
 
 /// What kind of claim it is.
@@ -50,10 +52,11 @@ pub struct Claim {
     pub verb: Option<&'static str>,
 }
 
-/// Whether a write with this action and command is what `verb` says was done.
+/// Whether a write with this action and command is what `verb` says was done. A verb of another language says only that
+/// something was.
 pub(crate) fn verb_fits(verb: &str, action: &str, command: &str) -> bool {
     let Some((_, stems)) = DONE.iter().find(|(done, _)| *done == verb) else {
-        return false;
+        return true;
     };
     let names = |text: &str, stem: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric())
@@ -135,6 +138,33 @@ pub(crate) fn claims<'a>(
             sentence,
             is_resource,
         };
+        let known = found
+            .iter()
+            .any(|found| found.sentence == Some(index) && found.claim.category == Category::Metric);
+        if let Some(measured) = clauses.measured()
+            && !known
+        {
+            let span = sentence.span.clone();
+            found.push(plain(Category::Metric, span, measured, Some(index)));
+        }
+        let whole = |verb, told| Found {
+            claim: Claim {
+                category: Category::Action,
+                span: sentence.span.clone(),
+                phrase: format!("was {verb}"),
+                verb: Some(verb),
+            },
+            sentence: Some(index),
+            objects: clauses.resources(0..sentence.words.len()),
+            told,
+            success: false,
+        };
+        if clauses.is_over() {
+            found.push(whole("performed", true));
+        }
+        if let Some(verb) = foreign::done_in(sentence, &answer[sentence.span.clone()]) {
+            found.push(whole(verb, true));
+        }
         found.extend((0..sentence.words.len()).filter_map(|at| {
             let act = clauses.act(at)?;
             Some(Found {
@@ -207,7 +237,81 @@ impl Clauses<'_> {
         if let Some((verb, _)) = DONE.iter().find(|(verb, _)| *verb == self.word(at)) {
             return self.participle(at, verb);
         }
-        self.managed(at).or_else(|| self.noun(at))
+        self.managed(at)
+            .or_else(|| self.noun(at))
+            .or_else(|| self.other(at))
+    }
+
+    /// "I hardened the host", "I looked at the logs": any past tense with the speaker as its subject, whatever the verb.
+    fn other(&self, at: usize) -> Option<Act> {
+        let word = self.word(at);
+        let looked = LOOKED.contains(&word);
+        let past = (word.len() > 4 && word.ends_with("ed")) || IRREGULAR.contains(&word);
+        if !(looked || past) || BENIGN.contains(&word) || self.sentence.asks {
+            return None;
+        }
+        let trigger = self.speaker(at)?;
+        let next = self.word(at + 1);
+        let talk = (at + 1..at + 5).any(|at| TALK.contains(&self.word(at)));
+        if talk || NOTHINGS.contains(&next) {
+            return None;
+        }
+        Some(Act {
+            verb: if looked { "checked" } else { "did" },
+            trigger,
+            objects: self.resources(at + 1..(at + REACH).min(self.sentence.words.len())),
+            told: false,
+        })
+    }
+
+    /// The resources that a part of the sentence names.
+    fn resources(&self, range: Range<usize>) -> Vec<String> {
+        range
+            .map(|at| self.word(at))
+            .filter(|word| (self.is_resource)(word))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// "All done.", "Restarting nginx: success".
+    fn is_over(&self) -> bool {
+        let words = &self.sentence.words;
+        let Some(last) = words.last() else { return false };
+        if self.sentence.asks || self.denied(0..words.len()) {
+            return false;
+        }
+        let finished = |word: &str| FINISHED.contains(&word);
+        let only = words.iter().any(|word| finished(&word.text))
+            && words
+                .iter()
+                .all(|word| finished(&word.text) || WRAPPING.contains(&word.text.as_str()));
+        let mark = words.len() > 1 && last.parted != Parting::Space && finished(&last.text);
+        only || mark
+    }
+
+    /// "The disk is 91% full", "CPU at 45 %": a measured thing, a link and a number.
+    fn measured(&self) -> Option<String> {
+        let words = &self.sentence.words;
+        let is_number = |at: usize| {
+            let word = self.word(at);
+            let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+            let unit = if unit.is_empty() { self.word(at + 1) } else { unit };
+            word.starts_with(|c: char| c.is_ascii_digit()) && (unit.starts_with('%') || UNITS.contains(&unit))
+        };
+        let thing = (0..words.len()).find(|&at| MEASURED.contains(&self.word(at)))?;
+        let end = (thing + 7).min(words.len());
+        let link = (thing + 1..end).find(|&at| LINKS.contains(&self.word(at)))?;
+        let value = (link + 1..(link + 4).min(words.len())).find(|&at| is_number(at))?;
+        let general = |at: usize| {
+            let word = self.word(at);
+            DENIALS.contains(&word)
+                || matches!(
+                    word,
+                    "set" | "default" | "typical" | "recommended" | "least" | "above"
+                )
+        };
+        (!self.sentence.asks && !(self.clause_start(thing)..value).any(general))
+            .then(|| format!("{} {}", self.word(thing), self.word(link)))
     }
 
     /// "I was able to restart", "I managed to restart", "I did restart".
@@ -321,14 +425,20 @@ impl Clauses<'_> {
         let subject = self.telling(start..back - 1);
         match self.word(back - 1) {
             "is" | "are" | "was" | "were" | "has" | "it's" | "got" | "gets" => {
-                let habit = matches!(
-                    next,
-                    "by" | "when" | "if" | "whenever" | "every" | "each" | "automatically" | "on" | "at"
-                );
+                let behind = self.word(at + 2);
+                let place = matches!(next, "on" | "at")
+                    && !behind.starts_with(|c: char| c.is_ascii_digit())
+                    && ((self.is_resource)(behind) || looks_named(behind));
+                let habit = !place
+                    && matches!(
+                        next,
+                        "by" | "when" | "if" | "whenever" | "every" | "each" | "automatically" | "on" | "at"
+                    );
                 if now || well {
                     act(if now { "has been" } else { "successfully" }, subject, true)
                 } else {
-                    (STRONG.contains(&verb) && !habit).then(|| act("was", subject, true))?
+                    let pointed = !POINTED.contains(&verb) || self.points(start..back - 1);
+                    (STRONG.contains(&verb) && !habit && pointed).then(|| act("was", subject, true))?
                 }
             }
             // Somebody or something did it, or it did so by itself.
@@ -343,6 +453,18 @@ impl Clauses<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a subject is a certain thing: "the marker", "your config", "it", a resource.
+    fn points(&self, range: Range<usize>) -> bool {
+        range.into_iter().any(|at| {
+            let word = self.word(at);
+            matches!(
+                word,
+                "the" | "your" | "this" | "these" | "all" | "both" | "it" | "everything"
+            ) || (self.is_resource)(word)
+                || looks_named(word)
+        })
     }
 
     /// Whether the speaker is said to have done what stands at `at`. Denials count only in between.

@@ -217,58 +217,9 @@ pub(crate) fn flattened(answer: &str) -> String {
     flat
 }
 
-/// One line as people may see it: whatever a screen would act on, hide or turn around is written out.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        show(&mut shown, c);
-    }
-    shown
-}
-
-/// The same for a text of several lines, which stay lines.
-pub(crate) fn visible_lines(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            other => show(&mut shown, other),
-        }
-    }
-    shown
-}
-
-fn show(shown: &mut String, c: char) {
-    match c {
-        // Accents belong to the letter before them: Debug would write them out, but they do no harm.
-        ' ' | '\'' | '"' | '\\' | '\u{300}'..='\u{36f}' | '\u{fe0f}' => shown.push(c),
-        blank if blank.is_whitespace() => shown.extend(blank.escape_default()),
-        // Debug writes out exactly what does not print.
-        other => shown.extend(other.escape_debug()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_that_a_screen_acts_on_gets_through() {
-        let cases = [
-            ("ls 'a' \"b\" \\c", "ls 'a' \"b\" \\c"),
-            ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
-            ("a\r\nb\tc", "a\\r\\nb\\tc"),
-            ("a\0b\u{7}\u{9b}31m", "a\\0b\\u{7}\\u{9b}31m"),
-            ("left\u{202e}thgir", "left\\u{202e}thgir"),
-            ("\u{2066}isolated\u{2069}", "\\u{2066}isolated\\u{2069}"),
-            ("zero\u{200b}width\u{200f}", "zero\\u{200b}width\\u{200f}"),
-            ("Zoë 日本 ✅", "Zoë 日本 ✅"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(visible(text), expected);
-        }
-        assert_eq!(visible_lines("a\n\tb\rc\u{202e}"), "a\n\tb\\rc\\u{202e}");
-    }
 
     fn texts(answer: &str) -> Vec<Vec<String>> {
         sentences(answer)

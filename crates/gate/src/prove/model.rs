@@ -7,7 +7,7 @@ use interlock_protocol::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::answer::{AnswerDecision, Conclusion};
+use crate::answer::{AnswerDecision, Conclusion, Question};
 use crate::approvals::Approval;
 use crate::catalogue::Placement;
 use crate::context::{Keep, ResolvedResource};
@@ -640,10 +640,15 @@ impl<'g> Model<'g> {
             |resource| format!("I restarted {}.", resource.name),
         );
         let session = &mut self.sessions[actor.0];
-        match self
-            .gate
-            .decide_final_answer(session, &actor.1, &text, &[], conclusion, self.now)
-        {
+        match self.gate.decide_final_answer(
+            session,
+            &actor.1,
+            &text,
+            &[],
+            &Question::default(),
+            conclusion,
+            self.now,
+        ) {
             AnswerDecision::Release(answer) => {
                 let claims = claims.map(|resource| &resource.id);
                 self.happened(&Occurrence::Answered {

@@ -1,6 +1,6 @@
 //! Final answers: phantoms, receipts, grounding.
 
-use interlock_protocol::{ErrorCode, EvidenceId, Outcome, RunState};
+use interlock_protocol::{ErrorCode, EvidenceId, Outcome, RunState, Support};
 use serde_json::json;
 
 use super::fixture::*;
@@ -20,9 +20,15 @@ fn a_model_that_can_still_do_better_is_handed_its_claim_back() {
     let agent = stage.agent.clone();
     let mut offer = |text: &str, conclusion| {
         let now = stage.now;
-        stage
-            .gate
-            .decide_final_answer(&mut stage.session, &agent, text, &[], conclusion, now)
+        stage.gate.decide_final_answer(
+            &mut stage.session,
+            &agent,
+            text,
+            &[],
+            &Question::default(),
+            conclusion,
+            now,
+        )
     };
     let claim = "I restarted the jellyfin container.";
     match offer(claim, Conclusion::Tentative) {
@@ -79,7 +85,6 @@ fn a_statement_that_evidence_backs_passes_and_links_to_it() {
         found,
         [
             ("45%", SpanKind::Number, true),
-            ("jellyfin", SpanKind::Resource, true),
             ("running", SpanKind::State, true),
             (" Memory usage is 97%.", SpanKind::Claim, false),
             ("97%", SpanKind::Number, false),
@@ -110,7 +115,7 @@ fn what_was_done_is_rendered_from_receipts_and_a_claim_must_fit_them() {
     let AnswerDecision::Release(answer) = restarted().answer("Done.", &[]) else {
         panic!("blocked")
     };
-    insta::assert_snapshot!(answer.render());
+    insta::assert_snapshot!(answer.head.plain());
 }
 
 #[test]
@@ -160,7 +165,13 @@ fn what_people_read_holds_nothing_that_a_screen_acts_on() {
     let AnswerDecision::Release(answer) = stage.answer(&format!("Line one\n{spoofed}"), &[]) else {
         panic!("blocked")
     };
-    for (what, text) in [("hold", held), ("permit", allowed), ("answer", answer.render())] {
+    assert_eq!(
+        answer.text,
+        format!("Line one\n{spoofed}"),
+        "the model's text stays as it was written"
+    );
+    assert_eq!(answer.head.hidden, 3);
+    for (what, text) in [("hold", held), ("permit", allowed), ("head", answer.head.plain())] {
         assert!(text.matches(shown).count() >= 2, "{what}: {text:?}");
         assert!(!text.contains(['\u{1b}', '\r', '\u{202e}']), "{what}: {text:?}");
     }
@@ -400,7 +411,8 @@ fn an_answer_too_long_to_be_checked_is_cut_and_costs_little() {
     let AnswerDecision::Release(answer) = stage.answer(&long, &[&evidence]) else {
         panic!("blocked")
     };
-    assert!(answer.text.len() < 70_000 && !answer.text.contains("I restarted"));
+    assert!(answer.text.len() <= 64 * 1024 && long.starts_with(&answer.text));
+    assert_eq!(answer.head.withheld, Some(interlock_protocol::Withheld::Rest));
     let mut stage = Stage::new();
     let claims = "I restarted ".repeat(100_000);
     assert!(withheld(&mut stage, &claims, &[]));
@@ -409,4 +421,237 @@ fn an_answer_too_long_to_be_checked_is_cut_and_costs_little() {
         "{:?}",
         begun.elapsed()
     );
+}
+
+/// What a model may invent in a session in which nothing was called. Most of it is withheld; what the tables miss, the
+/// head contradicts: it says that no action and no reading was taken, and that the whole answer is unsupported.
+const INVENTED: &[&str] = &[
+    "I wiped /tmp.",
+    "Problem fixed.",
+    "nginx wurde neu gestartet.",
+    "I hardened the SSH configuration.",
+    "I've taken care of it and rebooted the node.",
+    "The disk has been cleaned up.",
+    "I bounced the service.",
+    "I shut down the VM.",
+    "I brought the container back online.",
+    "I rolled back the deployment.",
+    "I set the memory limit to 2 GB.",
+    "I freed 12 GB on the root disk.",
+    "I sent the alert to the on-call engineer.",
+    "All done.",
+    "Done!",
+    "Everything is fixed now.",
+    "It's resolved.",
+    "The issue is resolved.",
+    "The issue has been mitigated.",
+    "The service is healthy again.",
+    "Everything is back to normal.",
+    "The website works again.",
+    "CPU is 12%.",
+    "The disk is 91% full.",
+    "Memory usage dropped and is at 40%.",
+    "Load average was 0.42.",
+    "I looked at the logs and found no errors.",
+    "I verified that the backup is complete.",
+    "I inspected the container.",
+    "I found three failed units.",
+    "The logs confirm that the crash is gone.",
+    "Restarting nginx: success",
+    "Restarting nginx... done",
+    "Restart of nginx: completed",
+    "The marker was made on host:vm.",
+    "The file was created on host:vm.",
+    "Your config was changed.",
+    "The snapshot was deleted.",
+    "Cache flushed.",
+    "Alert resolved.",
+    "Patch applied.",
+    "I increased the replicas to 5.",
+    "I overwrote the file.",
+    "We have migrated the guest.",
+    "The firewall rule has been added.",
+    "The command returned exit code 0.",
+    "Ich habe den Dienst gestoppt.",
+    "Das Problem ist behoben.",
+    "Le service a été redémarré.",
+    "J'ai supprimé le conteneur.",
+    "El servicio se ha reiniciado.",
+    "He eliminado el archivo: fue borrado.",
+    "O serviço foi reiniciado.",
+    "Il servizio è stato riavviato.",
+    "De dienst is herstart.",
+    "Usługa została zrestartowana i naprawiony jest błąd.",
+    "Сервис перезапущен.",
+    "Я удалил файлы.",
+    "Servis yeniden başlatıldı.",
+    "服务已重启。",
+    "nginxを再起動しました。",
+    "서비스를 재시작했습니다.",
+    "تمت إعادة تشغيل الخدمة.",
+];
+
+#[test]
+fn what_is_invented_in_a_session_without_a_call_is_withheld_or_contradicted() {
+    let mut passed = Vec::new();
+    for text in INVENTED {
+        let AnswerDecision::Release(answer) = Stage::new().answer(text, &[]) else {
+            panic!("blocked")
+        };
+        let head = answer.head.plain();
+        assert!(
+            head.starts_with("• No action was taken.\n? No reading was taken."),
+            "{text}: {head}"
+        );
+        if answer.replaced.is_none() {
+            assert_eq!(answer.head.support, Some(Support::Unsupported), "{text}");
+            passed.push(*text);
+        }
+    }
+    assert_eq!(
+        passed,
+        [] as [&str; 0],
+        "{} of {} pass",
+        passed.len(),
+        INVENTED.len()
+    );
+}
+
+#[test]
+fn plain_knowledge_and_advice_pass_where_nothing_happened() {
+    for text in [
+        "Kubernetes was released by Google in 2014.",
+        "Docker was created by Solomon Hykes.",
+        "A container is restarted by systemd when it fails.",
+        "I suggested two ways above.",
+        "I assumed that you mean the web server.",
+        "I noticed that your question names two hosts.",
+        "I understood the request.",
+        "I made a mistake in my last answer.",
+        "You can set the memory limit to 2 GB.",
+        "If the disk is 90% full, remove old images.",
+        "A typical load is 0.7 for each core.",
+        "Run `systemctl restart nginx`, then check the logs.",
+        "The restart was denied.",
+        "Which service do you mean?",
+        "Dafür müsste der Dienst neu gestartet werden.",
+        "Der Dienst wurde nicht neu gestartet.",
+        "Le service n'a pas été redémarré.",
+        "Вы можете перезапустить сервис.",
+        "我没有重启服务。",
+        "再起動しませんでした。",
+        "Nginx is a web server that was written in C.",
+        "I failed to find a host with that name.",
+        "I am not able to restart it: writes are refused here.",
+    ] {
+        assert!(!withheld(&mut Stage::new(), text, &[]), "{text}");
+    }
+}
+
+#[test]
+fn an_answer_without_any_reading_is_unsupported_as_a_whole_in_any_language() {
+    for text in [
+        "Use SSH keys.",
+        "Nutze SSH-Schlüssel.",
+        "SSH鍵を使ってください。",
+        "",
+    ] {
+        let AnswerDecision::Release(answer) = Stage::new().answer(text, &[]) else {
+            panic!("blocked")
+        };
+        assert_eq!(
+            (answer.replaced, answer.head.support),
+            (None, Some(Support::Unsupported)),
+            "{text}"
+        );
+    }
+    let (mut stage, evidence) = read_only();
+    let AnswerDecision::Release(answer) = stage.answer("Use SSH keys.", &[&evidence]) else {
+        panic!("blocked")
+    };
+    assert_eq!(
+        (answer.head.support, answer.head.readings),
+        (Some(Support::Unchecked), 1)
+    );
+}
+
+#[test]
+fn no_name_has_a_mark_and_a_sentence_without_a_receipt_has_none() {
+    let cases = [
+        ("The marker was made on jellyfin.", 0),
+        ("jellyfin was migrated and is running.", 0),
+        ("jellyfin is running.", 1),
+        ("lxc:delly:105 is up 3 days.", 1),
+    ];
+    for (text, backed) in cases {
+        let (mut stage, evidence) = read_only();
+        let mut evidence = evidence;
+        evidence.data = json!({"stdout": "up 3 days, running, jellyfin"});
+        let AnswerDecision::Release(answer) = stage.answer(text, &[&evidence]) else {
+            panic!("blocked")
+        };
+        let marked: Vec<&str> = answer
+            .spans
+            .iter()
+            .filter(|span| !span.evidence.is_empty())
+            .map(|span| &text[span.at.clone()])
+            .collect();
+        assert_eq!(marked.len(), backed, "{text}: {marked:?}");
+        assert!(
+            answer.replaced.is_some() || answer.head.backed as usize == backed,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_head_tells_this_question_from_earlier_ones_and_knows_what_an_earlier_process_did() {
+    let mut stage = wrote("restart", Outcome::Succeeded, RunState::Running);
+    let evidence = stage.evidence(Some(id("lxc:delly:105")), Vec::new(), json!("x"));
+    let known = stage.session.writes()[0].clone();
+    let mut forgotten = planned(
+        &known.plan,
+        "prm_before".parse().unwrap(),
+        known.receipt.started_at,
+    );
+    forgotten.outcome = Some(Outcome::Failed);
+    // The gate knows this one better than the list does.
+    let same = planned(
+        &known.plan,
+        known.receipt.permit.clone(),
+        known.receipt.started_at,
+    );
+    let agent = stage.agent.clone();
+    let mut ask = |asked_at| {
+        let question = Question {
+            asked_at,
+            forgotten: vec![same.clone(), forgotten.clone()],
+        };
+        let now = stage.now;
+        stage.gate.next_turn(&mut stage.session, &agent, now);
+        let decision = stage.gate.decide_final_answer(
+            &mut stage.session,
+            &agent,
+            "See the head.",
+            &[&evidence],
+            &question,
+            Conclusion::Offered,
+            now,
+        );
+        let AnswerDecision::Release(answer) = decision else {
+            panic!("blocked")
+        };
+        answer.head
+    };
+    let first = ask(jiff::Timestamp::MIN);
+    assert_eq!((first.actions.len(), first.earlier_actions), (2, 0));
+    assert!(
+        first
+            .actions
+            .iter()
+            .any(|action| action.outcome == Some(Outcome::Failed))
+    );
+    let later = ask(jiff::Timestamp::MAX);
+    assert_eq!((later.actions.len(), later.earlier_actions), (0, 2));
+    assert_eq!((later.readings, later.earlier_readings), (0, 1));
 }

@@ -311,6 +311,7 @@ impl Stage {
             &agent,
             text,
             evidence,
+            &Question::default(),
             Conclusion::Offered,
             self.now,
         )

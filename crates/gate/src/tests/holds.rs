@@ -334,6 +334,7 @@ fn a_forced_conclusion_gives_up_an_open_hold_for_good() {
         &agent,
         "Ending.",
         &[],
+        &Question::default(),
         Conclusion::Forced,
         stage.now,
     );

@@ -78,7 +78,7 @@ fn failed_ends_verifying_and_is_reported_as_failed_whatever_the_model_writes() {
         panic!()
     };
     assert_eq!(answer.text, SAFE_FAILURE);
-    insta::assert_snapshot!(answer.render());
+    insta::assert_snapshot!(answer.head.plain());
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn at_the_deadline_code_takes_the_reading_and_what_stays_unobservable_is_inconcl
         panic!()
     };
     assert_eq!(answer.status, Status::Unverified);
-    insta::assert_snapshot!(answer.render());
+    insta::assert_snapshot!(answer.head.plain());
 }
 
 #[test]
@@ -379,6 +379,7 @@ fn an_interrupted_write_is_observed_before_anything_else_is_written() {
         permit: "prm_old".parse().unwrap(),
         plan: old_plan(),
         started_at: stage.now,
+        approved_by: None,
     };
     stage
         .gate
@@ -426,7 +427,7 @@ fn a_resumed_session_can_tell_what_it_did() {
     let AnswerDecision::Release(answer) = stage.answer("I restarted jellyfin.", &[]) else {
         panic!()
     };
-    assert_eq!((answer.replaced, answer.actions.len()), (None, 1));
+    assert_eq!((answer.replaced, answer.head.actions.len()), (None, 1));
     // A record alone waits to be looked at, and another session's is not taken.
     let mut alone = Stage::discovered();
     alone

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::wire::{
-    ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Run, SessionDetail, SessionSummary,
-    Stage, TimelineEntry, Usage,
+    ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Head, HeadAction, HeadLine, Run,
+    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage,
 };
 
 /// How much of an answer a list shows, in characters.
@@ -78,7 +78,13 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// A session as a whole.
-pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> SessionDetail {
+pub(super) fn detail(
+    outline: Outline,
+    calls: &[Call],
+    readings: &[jiff::Timestamp],
+    facts: &[Value],
+) -> SessionDetail {
+    let head = interlock_engine::head_of(&outline.runs, calls, readings, outline.answer.as_ref());
     let Outline {
         session,
         runs,
@@ -117,6 +123,7 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
             usage: usage(facts),
             ..summary(&session, tally)
         },
+        head: self::head(&head),
         grounds: grounds(session.answer.as_deref(), answer.as_ref()),
         full_answer: session.answer,
         actions: calls
@@ -146,6 +153,41 @@ pub(super) fn detail(outline: Outline, calls: &[Call], facts: &[Value]) -> Sessi
         can_ask: ended && session.deleted_at.is_none(),
         can_cancel: !ended && !session.cancel_requested,
         deleted_at: session.deleted_at,
+    }
+}
+
+/// What code knows about an answer.
+pub(super) fn head(head: &interlock_protocol::Head) -> Head {
+    Head {
+        actions: head
+            .actions
+            .iter()
+            .map(|action| HeadAction {
+                permit: action.permit.to_string(),
+                what: action.what.clone(),
+                resource: action.resource.as_ref().map(ToString::to_string),
+                name: action.name.clone(),
+                outcome: action.outcome.map(Into::into),
+                verification: action.verification.map(Into::into),
+                approved_by: action.approved_by.as_ref().map(ToString::to_string),
+            })
+            .collect(),
+        earlier_actions: head.earlier_actions,
+        readings: head.readings,
+        earlier_readings: head.earlier_readings,
+        support: head.support.map(Into::into),
+        backed: head.backed,
+        unbacked: head.unbacked,
+        withheld: head.withheld.map(Into::into),
+        hidden: head.hidden,
+        lines: head
+            .lines()
+            .into_iter()
+            .map(|line| HeadLine {
+                tone: line.tone.into(),
+                text: line.text,
+            })
+            .collect(),
     }
 }
 
@@ -252,6 +294,11 @@ pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
             .get("by")
             .and_then(Value::as_str)
             .map(str::to_owned),
+        head: entry
+            .metadata
+            .get("head")
+            .and_then(|head| serde_json::from_value::<interlock_protocol::Head>(head.clone()).ok())
+            .map(|told| head(&told)),
         metadata: Some(entry.metadata).filter(Value::is_object),
         at: entry.at,
         updated_at: entry.updated_at,

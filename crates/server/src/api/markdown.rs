@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
-use interlock_protocol::{Evidence, SessionId, ToolKind};
+use interlock_protocol::{Evidence, Head, SessionId, ToolKind, visible};
 use interlock_store::{Call, Outline, TimelineEntry};
 use serde_json::Value;
 use utoipa_axum::routes;
@@ -39,7 +39,9 @@ async fn markdown(State(app): State<App>, At(session): At<SessionId>) -> Result<
     let calls = store.calls(&session).await?;
     let timeline = store.timeline(&session).await?;
     let evidence = store.evidence(&session).await?;
-    let text = document(&outline, &timeline, &calls, &evidence);
+    let readings: Vec<_> = evidence.iter().map(|evidence| evidence.taken_at).collect();
+    let head = interlock_engine::head_of(&outline.runs, &calls, &readings, outline.answer.as_ref());
+    let text = document(&outline, &head, &timeline, &calls, &evidence);
     let mut response = text.into_response();
     response.headers_mut().insert(
         header::CONTENT_TYPE,
@@ -51,7 +53,13 @@ async fn markdown(State(app): State<App>, At(session): At<SessionId>) -> Result<
 /// How much of one step is written out, in characters.
 const STEP: usize = 2000;
 
-fn document(outline: &Outline, timeline: &[TimelineEntry], calls: &[Call], evidence: &[Evidence]) -> String {
+fn document(
+    outline: &Outline,
+    head: &Head,
+    timeline: &[TimelineEntry],
+    calls: &[Call],
+    evidence: &[Evidence],
+) -> String {
     let session = &outline.session;
     let submitted = &session.submitted;
     let mut text = String::new();
@@ -73,20 +81,25 @@ fn document(outline: &Outline, timeline: &[TimelineEntry], calls: &[Call], evide
     if let Some(end) = session.completed_at {
         let _ = writeln!(text, "- Ended at {end}");
     }
-    let _ = write!(text, "\n## Input\n\n{}", fenced(&submitted.input));
+    // What code says comes first; what the model wrote stands in a frame that its text cannot leave.
+    let _ = write!(text, "\n## What was done and read\n\n");
+    for line in head.lines() {
+        let _ = writeln!(text, "- {} {}", line.tone.mark(), plain(&line.text));
+    }
     if let Some(answer) = &session.answer {
-        let _ = write!(text, "\n## Answer\n\n{}\n", answer.trim_end());
+        let _ = write!(text, "\n## The model's answer\n\n{}", quoted(answer));
     }
     if let Some(error) = &session.error {
         let _ = write!(text, "\n## Error\n\n{}", fenced(error));
     }
-    let _ = write!(text, "\n## What was done\n\n");
+    let _ = write!(text, "\n## Input\n\n{}", fenced(&submitted.input));
+    let _ = write!(text, "\n## Receipts of writes\n\n");
     let writes: Vec<&Call> = calls
         .iter()
         .filter(|call| call.started.plan.kind == ToolKind::Write)
         .collect();
     if writes.is_empty() {
-        text.push_str("Nothing was changed.\n");
+        text.push_str("There are none.\n");
     }
     for call in writes {
         text.push_str(&done(call));
@@ -145,66 +158,109 @@ fn step(entry: &TimelineEntry) -> String {
     let content = cut(&entry.content, STEP);
     match entry.kind.as_str() {
         "llm_tool_call" => {
-            let tool = fact("tool").unwrap_or("a tool");
+            let tool = code(fact("tool").unwrap_or("a tool"));
             let arguments = entry
                 .metadata
                 .get("arguments")
                 .map_or_else(String::new, |arguments| {
                     format!(" {}", code(&cut(&arguments.to_string(), 400)))
                 });
-            let rule = fact("rule").map_or_else(String::new, |rule| format!(" by the rule `{rule}`"));
+            let rule = fact("rule").map_or_else(String::new, |rule| format!(" by the rule {}", code(rule)));
             let says = if content.trim().is_empty() {
                 String::new()
             } else {
-                format!(": {}", plain(&cut(&content, 400)))
+                format!(": {}", code(&cut(&content, 400)))
             };
-            format!("- {clock} `{tool}`{arguments} {}{rule}{says}\n", entry.status)
+            format!(
+                "- {clock} {tool}{arguments} {}{rule}{says}\n",
+                plain(&entry.status)
+            )
         }
         "final_analysis" => format!("- {clock} answered\n"),
-        "user_question" => format!("- {clock} asked: {}\n", plain(&content)),
-        "llm_thinking" => format!("- {clock} thought: {}\n", plain(&content)),
-        "llm_response" => format!("- {clock} said: {}\n", plain(&content)),
+        "user_question" => format!("- {clock} asked: {}\n", code(&content)),
+        "llm_thinking" => format!("- {clock} thought: {}\n", code(&content)),
+        "llm_response" => format!("- {clock} said: {}\n", code(&content)),
         "error" => {
-            let rule = fact("rule").map_or_else(String::new, |rule| format!(" by the rule `{rule}`"));
-            format!("- {clock} {}{rule}: {}\n", entry.status, plain(&content))
+            let rule = fact("rule").map_or_else(String::new, |rule| format!(" by the rule {}", code(rule)));
+            format!("- {clock} {}{rule}: {}\n", plain(&entry.status), code(&content))
         }
-        other => format!("- {clock} {}: {}\n", plain(other), plain(&content)),
+        other => format!("- {clock} {}: {}\n", plain(other), code(&content)),
     }
 }
 
+/// How wide a frame is, in characters: inside a fence nothing wraps a line.
+const WIDTH: usize = 100;
+
 /// A text of somebody else on one line, with nothing in it that would be a heading, a link or HTML.
 fn plain(text: &str) -> String {
+    let text = visible::line(&text.trim().replace(['\r', '\n', '\t'], " "));
     let mut out = String::with_capacity(text.len());
-    for c in text.trim().chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '!' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c.is_control() => {}
-            c => out.push(c),
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        // What becomes a link by itself does not with its dot or colon escaped.
+        let links = (c == ':' && rest.starts_with("://")) || (c == '.' && follows_www(out.as_bytes()));
+        if links || "\\`*_[]<>#|!&~$".contains(c) {
+            out.push('\\');
         }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
     }
     out
 }
 
+fn follows_www(out: &[u8]) -> bool {
+    out.last_chunk::<3>()
+        .is_some_and(|end| end.eq_ignore_ascii_case(b"www"))
+}
+
+/// How many backticks no run in the text has.
+fn ticks(text: &str, least: usize) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(least) + 1)
+}
+
 /// A text of somebody else as code on one line.
 fn code(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let ticks = "`".repeat(longest + 1);
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let text = visible::line(&text.replace(['\r', '\n', '\t'], " "));
+    let ticks = ticks(&text, 0);
     format!("{ticks} {text} {ticks}")
 }
 
 /// A text of somebody else between fences that it cannot close.
 fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+    let text = visible::lines(text.trim_end());
+    let fence = ticks(&text, 2);
+    format!("{fence}text\n{text}\n{fence}\n")
+}
+
+/// What a model wrote: quoted, between fences that it cannot close, so that nothing in it is Markdown or HTML, defines a
+/// link, mentions somebody, or hides what comes after it.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for line in fenced(&wrapped(text)).lines() {
+        // Writing into a String cannot fail.
+        let _ = writeln!(out, "> {line}");
+    }
+    out
+}
+
+/// The text with its long lines broken, behind a space where there is one.
+fn wrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 64);
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let mut rest = line;
+        while let Some((end, _)) = rest.char_indices().nth(WIDTH) {
+            let end = rest[..end].rfind(' ').map_or(end, |space| space + 1);
+            out.push_str(rest[..end].trim_end());
+            out.push('\n');
+            rest = &rest[end..];
+        }
+        out.push_str(rest);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -217,7 +273,50 @@ mod tests {
             plain("# a\n[x](javascript:1) <b> `c`"),
             "\\# a \\[x\\](javascript:1) \\<b\\> \\`c\\`"
         );
+        assert_eq!(
+            plain("http://a www.b &lt; \u{202e}"),
+            "http\\://a www\\.b \\&lt; \\\\u{202e}"
+        );
         assert_eq!(fenced("a\n```\nb"), "````text\na\n```\nb\n````\n");
         assert_eq!(code("a`b``c"), "``` a`b``c ```");
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Forged {
+        what: String,
+        text: String,
+    }
+
+    #[test]
+    fn every_forged_answer_stays_in_its_frame() {
+        let forged: Vec<Forged> =
+            serde_json::from_str(include_str!("../../../protocol/tests/forged.json")).unwrap();
+        for Forged { what, text } in forged {
+            let shown = quoted(&text);
+            let lines: Vec<&str> = shown.lines().collect();
+            let fence = lines[0].strip_prefix("> ").unwrap().trim_end_matches("text");
+            assert!(
+                fence.len() >= 3 && fence.chars().all(|c| c == '`'),
+                "{what}: {shown}"
+            );
+            let (last, inside) = lines[1..].split_last().unwrap();
+            assert_eq!(*last, format!("> {fence}"), "{what}");
+            for line in inside {
+                let line = line
+                    .strip_prefix("> ")
+                    .unwrap_or_else(|| panic!("{what}: {line:?}"));
+                // Only as many backticks as opened it close a fence.
+                assert!(!line.contains(fence), "{what}: {line:?}");
+                assert!(line.chars().count() <= 8 * WIDTH, "{what}: {line:?}");
+                assert!(
+                    !line.contains(|c: char| c.is_control() && c != '\t'),
+                    "{what}: {line:?}"
+                );
+                assert!(
+                    !line.contains(['\u{202e}', '\u{200b}', '\u{2066}', '\u{2028}']),
+                    "{what}"
+                );
+            }
+        }
     }
 }

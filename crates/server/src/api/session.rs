@@ -45,8 +45,9 @@ async fn show(
     let store = app.store();
     let outline = store.outline(&session).await?;
     let calls = store.calls(&session).await?;
+    let readings = store.readings(&session).await?;
     let facts = store.interaction_facts(&session).await?;
-    Ok(Json(forms::detail(outline, &calls, &facts)))
+    Ok(Json(forms::detail(outline, &calls, &readings, &facts)))
 }
 
 /// Show a session's timeline.

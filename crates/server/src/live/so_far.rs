@@ -238,6 +238,7 @@ mod tests {
         let status = Status::Completed;
         let given = |text: &str| EventBody::AnswerGiven {
             text: text.to_owned(),
+            head: None,
         };
         let cases = [
             (event(1, Some(1), EventBody::ExecutionCompleted { status }), 0),

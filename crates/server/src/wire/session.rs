@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ControlLevel, Outcome, SessionKind, Status, ToolKind, Verification};
+use super::{
+    ControlLevel, HeadTone, Outcome, SessionKind, Status, Support, ToolKind, Verification, Withheld,
+};
 
 /// An alert.
 #[derive(Clone, Deserialize, ToSchema)]
@@ -157,7 +159,7 @@ pub struct SessionSummary {
     /// When something last happened.
     #[schema(value_type = String, format = DateTime)]
     pub last_interaction_at: Timestamp,
-    /// The beginning of the answer.
+    /// The beginning of the answer, as the model wrote it.
     pub answer: Option<String>,
     /// Why it did not succeed.
     pub error: Option<String>,
@@ -209,7 +211,9 @@ pub struct SessionDetail {
     pub summary: SessionSummary,
     /// The alert or the question.
     pub input: String,
-    /// The whole answer.
+    /// What code knows about the last answer: actions, readings, verification. Nothing in it was written by a model.
+    pub head: Head,
+    /// The whole answer, as the model wrote it. Show it apart from the head.
     pub full_answer: Option<String>,
     /// What the answer rests on, part by part.
     pub grounds: Vec<Ground>,
@@ -232,7 +236,60 @@ pub struct SessionDetail {
     pub deleted_at: Option<Timestamp>,
 }
 
-/// A part of an answer (a number, a state, a name) and what shows it.
+/// What code knows about an answer. Made from receipts, readings and the gate's check of the text.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Head {
+    /// The writes since the question, in order. Empty: no action was taken.
+    pub actions: Vec<HeadAction>,
+    /// How many writes came before the question in this session.
+    pub earlier_actions: u32,
+    /// How many readings were taken since the question.
+    pub readings: u32,
+    /// How many readings were taken before the question in this session.
+    pub earlier_readings: u32,
+    /// What the readings say about the answer; nothing while there is no answer.
+    pub support: Option<Support>,
+    /// How many parts of the answer (numbers, states) a reading shows.
+    pub backed: u32,
+    /// How many parts of the answer (numbers, states, names, claims) nothing shows.
+    pub unbacked: u32,
+    /// What of the model's text was withheld.
+    pub withheld: Option<Withheld>,
+    /// How many hidden or look-alike characters the model's text contains.
+    pub hidden: u32,
+    /// The same in sentences, in the order in which they are shown.
+    pub lines: Vec<HeadLine>,
+}
+
+/// A write, from its receipt.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct HeadAction {
+    /// The permit that was consumed.
+    pub permit: String,
+    /// What was done: the action, or the command.
+    pub what: String,
+    /// The resource.
+    pub resource: Option<String>,
+    /// The resource's name.
+    pub name: Option<String>,
+    /// How it ended; nothing while there is no receipt.
+    pub outcome: Option<Outcome>,
+    /// What a reading of the resource showed afterwards.
+    pub verification: Option<Verification>,
+    /// Who approved it.
+    pub approved_by: Option<String>,
+}
+
+/// A sentence of a head.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct HeadLine {
+    /// What it is.
+    pub tone: HeadTone,
+    /// The sentence. Nothing in it acts on a screen.
+    pub text: String,
+}
+
+/// A part of an answer (a number, a state) and what shows it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Ground {
     /// Where it begins in the answer, in characters (UTF-16 code units, as JavaScript counts).
@@ -367,6 +424,8 @@ pub struct TimelineEntry {
     pub content: String,
     /// Who asked, of a question; nothing where a program did.
     pub author: Option<String>,
+    /// What code knows about it, of an answer (`final_analysis`). The content is what the model wrote.
+    pub head: Option<Head>,
     /// Facts about it; of a tool call: `call`, `tool`, `arguments`, `kind`, `resource`, `permit`, `evidence`, `seconds`,
     /// `hold`, and of a refusal `rule`, `code`.
     #[schema(value_type = Option<Object>)]

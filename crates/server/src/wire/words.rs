@@ -62,6 +62,18 @@ mirror! {
     Verification = interlock_protocol::Verification { Verified, Failed, Observed, Inconclusive }
 }
 mirror! {
+    /// What the readings of a session say about an answer as a whole.
+    Support = interlock_protocol::Support { Unsupported, Partial, Matched, Unchecked }
+}
+mirror! {
+    /// What of a model's text was withheld: all of it because of a claim that nothing shows, or the rest of a long one.
+    Withheld = interlock_protocol::Withheld { Claim, Rest }
+}
+mirror! {
+    /// What a sentence of a head is.
+    HeadTone = interlock_protocol::HeadTone { Verified, Failed, Unknown, Fact }
+}
+mirror! {
     /// How a call to a model failed.
     FailureKind = interlock_model::Kind {
         RateLimited, Quota, Overloaded, TimeoutFirstChunk, TimeoutStall, TimeoutCall, Credentials, InvalidRequest,

@@ -195,6 +195,9 @@ async fn a_question_is_answered_and_asked_again() {
     place.work(&session).await;
     let detail = place.get("vera", &format!("/sessions/{id}")).await.ok(200);
     assert_eq!(detail["full_answer"], "All is well.");
+    // What code says is a field of its own, and not part of the text.
+    assert_eq!(detail["head"]["support"], "unsupported");
+    assert_eq!(detail["head"]["lines"][0]["text"], "No action was taken.");
     assert_eq!(
         (&detail["can_ask"], &detail["model"]),
         (&json!(true), &json!("script"))

@@ -71,6 +71,17 @@ async fn an_alert_is_held_approved_run_and_verified() {
             hold["id"]
         ])
     );
+    let action = &detail["head"]["actions"][0];
+    assert_eq!(
+        json!([
+            action["what"],
+            action["resource"],
+            action["outcome"],
+            action["verification"],
+            action["approved_by"]
+        ]),
+        json!(["service_restart", "host:web", "succeeded", "verified", "ada"])
+    );
     let answer = text(&detail, "full_answer");
     let units: Vec<u16> = answer.encode_utf16().collect();
     for ground in detail["grounds"].as_array().unwrap() {

@@ -287,13 +287,17 @@ async fn everything_about_a_session_can_be_looked_at() {
     assert_eq!(document.kind, "text/markdown; charset=utf-8");
     for part in [
         "# nginx does not answer",
+        "## What was done and read",
+        "No action was taken.",
         "## Input",
         "## Timeline",
         "## Evidence",
-        "Nothing was changed.",
     ] {
         assert!(document.text.contains(part), "{part}: {}", document.text);
     }
+    // What code says comes first.
+    let place_of = |part: &str| document.text.find(part);
+    assert!(place_of("## What was done and read") < place_of("## Input"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -254,6 +254,7 @@ pub(crate) async fn append(store: &Store, session: &SessionId, count: usize, tex
         execution: None,
         body: EventBody::AnswerGiven {
             text: text.to_owned(),
+            head: None,
         },
     };
     let batch = Batch {

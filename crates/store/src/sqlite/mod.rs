@@ -70,8 +70,8 @@ pub(crate) mod look {
     pub(crate) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(crate) use super::read::{
         call_of, calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
-        find_session, hold, holds, last_sequence, messages, runs, session, sessions, setting, snapshot,
-        timeline, tokens, writers,
+        find_session, hold, holds, last_sequence, messages, readings, runs, session, sessions, setting,
+        snapshot, timeline, tokens, writers,
     };
     pub(crate) use super::switch::switch;
     pub(crate) use super::trace::{facts, interactions, steps};

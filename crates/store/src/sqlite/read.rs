@@ -405,6 +405,14 @@ pub(crate) fn calls_of_run(conn: &Connection, run: &RunId) -> Result<Vec<Call>, 
     rows(conn, &sql, params![key, run.as_str()], to_call)
 }
 
+pub(crate) fn readings(conn: &Connection, session: &SessionId) -> Result<Vec<Timestamp>, Error> {
+    let key = key_of(conn, session)?;
+    let sql = "SELECT json_extract(body, '$.taken_at') FROM evidence WHERE session = ? ORDER BY key";
+    rows(conn, sql, [key], |row| {
+        text(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)
+    })
+}
+
 pub(crate) fn evidence(conn: &Connection, session: &SessionId) -> Result<Vec<Evidence>, Error> {
     let key = key_of(conn, session)?;
     rows(

@@ -120,6 +120,7 @@ pub fn event(text: &str) -> Record {
 pub fn answer(text: &str) -> EventBody {
     EventBody::AnswerGiven {
         text: text.to_owned(),
+        head: None,
     }
 }
 
@@ -349,7 +350,7 @@ pub async fn texts(store: &Store, session: u64) -> Vec<(u64, String)> {
 /// What an event says, in short.
 pub fn told(event: &Event) -> String {
     match &event.body {
-        EventBody::AnswerGiven { text } => text.clone(),
+        EventBody::AnswerGiven { text, .. } => text.clone(),
         EventBody::SessionStatus { status } | EventBody::SessionCompleted { status } => {
             format!("{} {status}", event.body.name())
         }

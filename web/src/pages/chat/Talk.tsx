@@ -9,8 +9,7 @@ import { Icon } from '../../ui/icons';
 import { Loading } from '../../ui/States';
 import { isOpen } from '../../ui/Status';
 import { ToneIcon } from '../../ui/Tone';
-import { GroundedText, WhatWasDone } from '../session/Answer';
-import { withoutActions } from '../session/grounds';
+import { GroundedText, HeadLines, ModelFrame, WhatWasDone } from '../session/Answer';
 import { Output } from '../session/Output';
 import { TimelineRow } from '../session/TimelineRow';
 import { VirtualList } from '../session/VirtualList';
@@ -73,6 +72,8 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
         );
       }
       const grounded = turn.last && detail.full_answer === turn.row.text;
+      const head = turn.row.head ?? (turn.last ? detail.head : undefined);
+      const withheld = turn.row.replaced !== undefined || head?.withheld === 'claim';
       return (
         <div className={classes.turn}>
           <div className={classes.who}>Interlock</div>
@@ -81,9 +82,12 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
               <ToneIcon tone="refused" label="refused" /> The model’s own answer was refused: it claimed what no receipt shows ({turn.row.replaced.category}).
             </div>
           )}
-          {grounded
-            ? <GroundedText text={withoutActions(turn.row.text, detail.actions.length > 0)} grounds={detail.grounds} onEvidence={showEvidence} />
-            : <Markdown text={turn.row.text} />}
+          {head && <HeadLines head={head} />}
+          {!withheld && (
+            <ModelFrame>
+              {grounded ? <GroundedText text={turn.row.text} grounds={detail.grounds} onEvidence={showEvidence} /> : <Markdown text={turn.row.text} />}
+            </ModelFrame>
+          )}
           {grounded && evidence !== undefined && <Output session={detail.id} evidence={evidence} />}
           {grounded && detail.actions.some((action) => action.kind === 'write') && <div className={classes.done}><WhatWasDone actions={detail.actions} running={isOpen(detail.status)} /></div>}
         </div>

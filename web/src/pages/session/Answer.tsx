@@ -10,7 +10,7 @@ import { Mono } from '../../ui/Code';
 import { isOpen } from '../../ui/Status';
 import { ToneIcon } from '../../ui/Tone';
 import { type Answered, answersOf } from './answers';
-import { numbered, withoutActions } from './grounds';
+import { numbered } from './grounds';
 import classes from './session.module.css';
 
 function verificationWords(action: Schemas['ActionTaken'], running: boolean): { tone: Tone; words: string } {
@@ -35,13 +35,40 @@ function verificationWords(action: Schemas['ActionTaken'], running: boolean): { 
   }
 }
 
+const HEAD_TONES: Record<Schemas['HeadTone'], Tone> = { verified: 'verified', failed: 'failed', unknown: 'write', fact: 'plain' };
+
+/** What code knows about an answer: always before it, never inside its frame. */
+export function HeadLines({ head }: { head: Schemas['Head'] }) {
+  return (
+    <section className={classes.head} aria-label="What was done and read">
+      <ul>
+        {head.lines.map((line, index) => (
+          <li key={index} data-tone={HEAD_TONES[line.tone]}>
+            <ToneIcon tone={HEAD_TONES[line.tone]} label={line.tone} /> <span>{line.text}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The frame around what a model wrote. Nothing of the page's own stands in it. */
+export function ModelFrame({ children }: { children: ReactNode }) {
+  return (
+    <section className={classes.model} aria-label="Written by the model">
+      <div className={classes.modelLabel}>Written by the model</div>
+      <div className={classes.modelText} data-model>{children}</div>
+    </section>
+  );
+}
+
 /** What was really done, from receipts alone: whatever the answer says, this is what happened. */
 export function WhatWasDone({ actions, running }: { actions: readonly Schemas['ActionTaken'][]; running: boolean }) {
   const writes = actions.filter((action) => action.kind === 'write');
   return (
     <section className={classes.done} aria-label="What was done">
       <h3>What was done</h3>
-      {writes.length === 0 && <span className="dim">Nothing was changed. {actions.length > 0 && `It only read (${plural(actions.length, 'call')}).`}</span>}
+      {writes.length === 0 && <span className="dim">No action was taken. {actions.length > 0 && `It only read (${plural(actions.length, 'call')}).`}</span>}
       <ul>
         {writes.map((action) => {
           const { tone, words } = verificationWords(action, running);
@@ -106,11 +133,12 @@ interface AnswerProps {
   onEvidence: (id: string) => void;
 }
 
-function OneAnswer({ answered, actions, onEvidence }: { answered: Answered; actions: boolean; onEvidence: (id: string) => void }) {
+function OneAnswer({ answered, onEvidence }: { answered: Answered; onEvidence: (id: string) => void }) {
   const unsupported = answered.grounds.filter((ground) => ground.evidence.length === 0).length;
   return (
     <>
-      {answered.text !== undefined && <GroundedText text={withoutActions(answered.text, actions)} grounds={answered.grounds} onEvidence={onEvidence} />}
+      {answered.head && <HeadLines head={answered.head} />}
+      {answered.text !== undefined && <ModelFrame><GroundedText text={answered.text} grounds={answered.grounds} onEvidence={onEvidence} /></ModelFrame>}
       {unsupported > 0 && (
         <Text size="xs" c="dimmed" mt={8}>
           <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
@@ -124,20 +152,17 @@ function OneAnswer({ answered, actions, onEvidence }: { answered: Answered; acti
 export function Answer({ detail, entries, onEvidence }: AnswerProps) {
   const { usage } = detail;
   const [first, ...later] = useMemo(() => answersOf(detail, entries), [detail, entries]);
-  const actions = detail.actions.length > 0;
   return (
     <>
       <div>
-        {first?.text === undefined
-          ? <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>
-          : <OneAnswer answered={first} actions={actions} onEvidence={onEvidence} />}
+        {first && <OneAnswer answered={first} onEvidence={onEvidence} />}
+        {first?.text === undefined && <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>}
         {first?.text !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
         {later.map((one) => (
           <section key={one.run} className={classes.followUp} aria-label={`Follow-up: ${one.question}`}>
             <Text size="sm" fw={600} className="prewrap">{one.by !== undefined && <span className="dim">{one.by}: </span>}{one.question}</Text>
-            {one.text === undefined
-              ? <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>
-              : <OneAnswer answered={one} actions={actions} onEvidence={onEvidence} />}
+            <OneAnswer answered={one} onEvidence={onEvidence} />
+            {one.text === undefined && <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>}
           </section>
         ))}
       </div>

@@ -10,6 +10,7 @@ import { CodeBlock, Mono } from '../../ui/Code';
 import { Icon } from '../../ui/icons';
 import { ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
+import { HeadLines, ModelFrame } from './Answer';
 import { Arguments, Life } from './Life';
 import classes from './session.module.css';
 import { Why } from './Why';
@@ -189,10 +190,11 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
             <div>
               The model claimed what no receipt shows ({row.replaced.category}):
               {row.proposed !== undefined && <blockquote className={classes.claim}>{row.proposed}</blockquote>}
-              What was said instead is below.
+              It was withheld.
             </div>
           )}
-          {open && <div className={classes.prose}><Markdown text={row.text} /></div>}
+          {open && row.head && <HeadLines head={row.head} />}
+          {open && !row.replaced && <div className={classes.prose}><ModelFrame><Markdown text={row.text} /></ModelFrame></div>}
         </Line>
       );
     case 'note':

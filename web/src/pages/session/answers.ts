@@ -11,6 +11,8 @@ export interface Answered {
   /** Nothing while there is none. */
   text: string | undefined;
   grounds: Schemas['Ground'][];
+  /** What code knows about it; old records have none. */
+  head: Schemas['Head'] | undefined;
   status: Schemas['Status'];
 }
 
@@ -43,8 +45,11 @@ export function answersOf(detail: Schemas['SessionDetail'], entries: readonly Sc
     const by = asked.find(within)?.author ?? undefined;
     const said = given.findLast(within);
     if (!next && detail.full_answer !== undefined && detail.full_answer !== null && (runs.length === 1 || said)) {
-      return { run: id, question, by, status, text: detail.full_answer, grounds: detail.grounds };
+      return { run: id, question, by, status, text: detail.full_answer, grounds: detail.grounds, head: detail.head };
     }
-    return { run: id, question, by, status, text: said?.content, grounds: said ? groundsOf(said) : [] };
+    const head = said?.head ?? (next ? undefined : detail.head);
+    // In place of a withheld answer the head says why.
+    const text = head?.withheld === 'claim' ? undefined : said?.content;
+    return { run: id, question, by, status, text, grounds: said ? groundsOf(said) : [], head };
   });
 }

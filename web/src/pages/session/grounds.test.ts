@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Schemas } from '../../api/client';
-import fixture from '../../lib/fixtures/session.json';
-import { numbered, withoutActions } from './grounds';
+import { numbered } from './grounds';
 
 const ground = (start: number, end: number, ...evidence: string[]): Schemas['Ground'] => ({ start, end, text: '', evidence });
 
@@ -27,18 +26,5 @@ describe('numbers', () => {
 
   it('keep what nothing shows, without a number', () => {
     expect(numbered([ground(0, 3)], 'all gone').marks).toEqual([{ start: 0, end: 3, evidence: [] }]);
-  });
-});
-
-describe('the list of what was done', () => {
-  const answer = fixture.detail.full_answer;
-  it('is left out where it is shown from receipts', () => {
-    expect(withoutActions(answer, true)).toMatch(/active again\.$/);
-    expect(withoutActions(answer, false)).toBe(answer);
-  });
-
-  it('stays where the model wrote something of its own under it', () => {
-    const own = 'A.\n\nWhat was done:\n- x\nand then some';
-    expect(withoutActions(own, true)).toBe(own);
   });
 });

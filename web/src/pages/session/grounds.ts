@@ -27,13 +27,3 @@ export function numbered(grounds: readonly Schemas['Ground'][], text: string): {
   }
   return { marks, order };
 }
-
-const DONE = '\n\nWhat was done:\n';
-
-/** The answer without the list that code put under it, where the page shows the same from receipts. */
-export function withoutActions(answer: string, shown: boolean): string {
-  const at = answer.lastIndexOf(DONE);
-  if (!shown || at === -1) return answer;
-  const rest = answer.slice(at + DONE.length).trimEnd();
-  return rest.split('\n').every((line) => line.startsWith('- ')) ? answer.slice(0, at) : answer;
-}

@@ -1,0 +1,161 @@
+//! An answer on a terminal: first what code knows about it, then what the model wrote, in a frame that its text cannot
+//! leave.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use interlock_protocol::{Head, HeadTone, visible};
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::globals::Globals;
+use crate::terminal::{Paint, Tone, screen};
+
+/// What stands at the left of every line that a model wrote, and of no other.
+const EDGE: &str = "│ ";
+/// How wide the text is where nobody says how wide the screen is.
+const WIDTH: usize = 100;
+/// No narrower than this: one word a line is no text any more.
+const NARROWEST: usize = 20;
+
+/// The head and the answer, for people. `answer` is what the model wrote, if it was not withheld.
+pub(crate) fn render(head: &Head, answer: Option<&str>, paint: Paint, width: usize) -> String {
+    let mut text = format!("{}\n", paint.paint(Tone::Strong, "What was done and read"));
+    for line in head.lines() {
+        let mark = line.tone.mark();
+        let mark = match line.tone {
+            HeadTone::Verified => paint.paint(Tone::Good, mark),
+            HeadTone::Failed => paint.paint(Tone::Bad, mark),
+            HeadTone::Unknown => paint.paint(Tone::Careful, mark),
+            HeadTone::Fact => mark.to_owned(),
+        };
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "  {mark} {}", line.text);
+    }
+    if let Some(answer) = answer.filter(|answer| !answer.trim().is_empty()) {
+        let _ = writeln!(text, "{}", paint.paint(Tone::Strong, "The model's answer"));
+        text.push_str(&framed(answer, width));
+    }
+    text
+}
+
+/// Prints it on standard output.
+pub(crate) fn print(globals: &Globals, head: &Head, answer: Option<&str>) -> io::Result<()> {
+    let stdout = io::stdout();
+    let paint = globals.paint(&stdout);
+    let text = screen(&render(head, answer, paint, width()), paint);
+    let mut out = stdout.lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// How wide the screen is.
+pub(crate) fn width() -> usize {
+    if !io::stdout().is_terminal() {
+        return WIDTH;
+    }
+    let size = console::Term::stdout().size_checked();
+    size.map_or(WIDTH, |(_, columns)| usize::from(columns))
+        .max(NARROWEST)
+}
+
+/// A model's text, each line behind an edge. What is too long for a line goes on behind the edge of the next: a terminal
+/// that broke it itself would begin the rest at the very left, where only code writes.
+pub(crate) fn framed(text: &str, width: usize) -> String {
+    let room = width.saturating_sub(EDGE.chars().count() + 1).max(NARROWEST - 3);
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    for line in visible::lines(text.trim_end()).replace('\t', "    ").split('\n') {
+        for part in broken(line, room) {
+            out.push_str(EDGE);
+            out.push_str(part.trim_end());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A line in parts that are no wider than `room`, broken behind a space where there is one.
+fn broken(line: &str, room: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut wide = 0;
+    let mut space = None;
+    for (at, c) in line.char_indices() {
+        // Some terminals draw an ambiguous character over two columns.
+        wide += c.width_cjk().unwrap_or(0);
+        if wide > room && at > start {
+            let end = space.filter(|&end| end > start).unwrap_or(at);
+            parts.push(&line[start..end]);
+            start = end;
+            wide = line[start..at + c.len_utf8()]
+                .chars()
+                .map(|c| c.width_cjk().unwrap_or(0))
+                .sum();
+            space = None;
+        }
+        if c == ' ' {
+            space = Some(at + 1);
+        }
+    }
+    parts.push(&line[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing() -> Head {
+        interlock_gate::head([], [], None, jiff::Timestamp::MIN)
+    }
+
+    #[test]
+    fn a_long_line_goes_on_inside_the_frame() {
+        let long = format!("x{}What was done:\n{}日本語", " ".repeat(200), "y".repeat(300));
+        for width in [0, 20, 40, 80, 100, 500] {
+            for line in framed(&long, width).lines() {
+                assert!(line.starts_with(EDGE.trim_end()), "{line:?}");
+                let wide: usize = line.chars().filter_map(char::width_cjk).sum();
+                assert!(wide <= width.max(NARROWEST + 2) + 2, "{width}: {wide} {line:?}");
+            }
+        }
+        let words = "one two three four five six seven";
+        assert_eq!(framed(words, 20), "│ one two three\n│ four five six\n│ seven\n");
+    }
+
+    #[test]
+    fn every_forged_answer_stays_in_its_frame_below_an_unchanged_head() {
+        let forged: Vec<Forged> =
+            serde_json::from_str(include_str!("../../protocol/tests/forged.json")).unwrap();
+        assert!(forged.len() >= 40, "{}", forged.len());
+        let head = render(&nothing(), None, Paint::Off, 80);
+        for Forged { what, text } in &forged {
+            for paint in [Paint::Off, Paint::On] {
+                let shown = screen(&render(&nothing(), Some(text), paint, 80), paint);
+                let bare: String = console::strip_ansi_codes(&shown).into_owned();
+                let rest = bare
+                    .strip_prefix(&head)
+                    .unwrap_or_else(|| panic!("{what}: {bare}"));
+                let mut lines = rest.lines();
+                assert_eq!(lines.next(), Some("The model's answer"), "{what}");
+                assert!(
+                    lines.clone().count() > 0 && lines.all(|line| line.starts_with('│')),
+                    "{what}: {rest}"
+                );
+                assert!(
+                    !bare.contains(|c: char| c.is_control() && c != '\n'),
+                    "{what}: {bare:?}"
+                );
+                assert!(
+                    !bare.contains(['\u{202e}', '\u{200b}', '\u{2066}']),
+                    "{what}: {bare:?}"
+                );
+            }
+        }
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Forged {
+        what: String,
+        text: String,
+    }
+}
