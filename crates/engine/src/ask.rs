@@ -14,6 +14,7 @@ use crate::count;
 use crate::error::{Error, draw};
 use crate::history::tokens;
 use crate::live::Live;
+use crate::masking;
 use crate::work::Work;
 
 /// What part of a model's context is left for its reply where nothing says how long it may be.
@@ -87,11 +88,13 @@ impl Agent {
             model: self.plan.model.clone(),
             iteration: self.record.iterations,
         });
+        let masker = &work.engine.setup.masker;
         let mut reader = Reader::new(self.dialect(), Limits::default());
+        let mut stream = masking::Stream::new(masker);
         let at = Timestamp::now();
         let answered = {
             let execution = self.id().clone();
-            let mut sink = |chunk: Chunk<'_>| show(work, &execution, &mut reader, chunk);
+            let mut sink = |chunk: Chunk<'_>| show(work, &execution, &mut reader, &mut stream, chunk);
             let route = match &mut self.conversation.route {
                 Some(route) => route,
                 none => match models.route(&self.plan.model) {
@@ -103,7 +106,7 @@ impl Agent {
         };
         let Outcome { result, switched } = answered;
         for Switched { from, to, failure } in &switched {
-            let text = format!("{from} failed and {to} took over: {failure}");
+            let text = masking::line(masker, &format!("{from} failed and {to} took over: {failure}"));
             self.show(
                 "provider_fallback",
                 "completed",
@@ -117,19 +120,28 @@ impl Agent {
             self.conversation.tools = Some((tools, tool_bytes));
         }
         match result {
-            Ok(completion) => {
+            Ok(mut completion) => {
                 let rest = reader.end();
-                tell(work, self.id(), rest.shown);
+                tell(work, self.id(), stream.push(rest.shown));
+                tell(work, self.id(), stream.finish());
                 let seed = draw()?;
                 let none = Offer::default();
-                let parsed = reader.finish(offer.unwrap_or(&none), CallIds::from_bytes(seed));
+                let (offer, ids) = (offer.unwrap_or(&none), CallIds::from_bytes(seed));
+                // Proposals are read from what is kept, so that a replay reads the same.
+                let parsed = if masking::completion(masker, &mut completion) {
+                    self.dialect()
+                        .parse(&completion.reply, offer, ids, Limits::default())
+                } else {
+                    reader.finish(offer, ids)
+                };
                 self.keep_completion(work, &completion, &seed, at);
                 Ok(Asked::Replied {
                     completion: Box::new(completion),
                     parsed: Box::new(parsed),
                 })
             }
-            Err(failure) => {
+            Err(mut failure) => {
+                masking::failure(masker, &mut failure);
                 self.keep_failure(work, &failure, at);
                 Ok(what_follows(&failure))
             }
@@ -337,6 +349,7 @@ fn show(
     work: &Work,
     execution: &interlock_protocol::ExecutionId,
     reader: &mut Reader,
+    stream: &mut masking::Stream,
     chunk: Chunk<'_>,
 ) -> Flow {
     let piece = match chunk {
@@ -347,7 +360,7 @@ fn show(
         Chunk::Grounding(_) | Chunk::CodeExecution(_) => return Flow::Continue,
     };
     let progress = reader.push(piece);
-    tell(work, execution, progress.shown);
+    tell(work, execution, stream.push(progress.shown));
     match progress.stop {
         Some(_) => Flow::Stop,
         None => Flow::Continue,

@@ -348,14 +348,14 @@ impl Agent {
         let same = reading
             .as_ref()
             .is_some_and(|reading| response.outcome() == Ok(&reading.data));
-        let response = masked(masker, &response);
+        let response = crate::masking::aside(|| masked(masker, &response));
         let evidence = match reading {
             None => None,
             Some(mut reading) => {
                 match response.outcome() {
                     Ok(data) if same => reading.data.clone_from(data),
                     _ => {
-                        masker.mask_value(&mut reading.data);
+                        crate::masking::aside(|| masker.mask_value(&mut reading.data));
                     }
                 }
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)

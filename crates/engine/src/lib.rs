@@ -25,6 +25,7 @@ mod four_eyes;
 mod head;
 mod history;
 mod live;
+mod masking;
 mod observe;
 mod options;
 mod people;

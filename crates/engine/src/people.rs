@@ -97,7 +97,7 @@ impl Engine {
             arguments,
         };
         let input = serde_json::to_string(&call).unwrap_or_default();
-        let input = inner.setup.masker.mask_text(&input).into_owned();
+        let input = crate::masking::input(&inner.setup.masker, &input).await;
         let mut run = Run {
             id: RunId::from_bytes(draw()?),
             channel: DIRECT.to_owned(),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::engine::{Engine, Overrides};
 use crate::error::{Error, draw};
+use crate::masking;
 use crate::writes::{ASKED, QUESTION_HASH};
 
 /// A question or an alert.
@@ -99,7 +100,7 @@ impl Engine {
                 submission.input.len()
             )));
         }
-        let input = setup.masker.mask_text(&submission.input).into_owned();
+        let input = masking::input(&setup.masker, &submission.input).await;
         let id = SessionId::from_bytes(draw()?);
         let session = NewSession {
             id: id.clone(),
@@ -165,7 +166,7 @@ impl Engine {
                 question.len()
             )));
         }
-        let input = self.inner.setup.masker.mask_text(question).into_owned();
+        let input = masking::input(&self.inner.setup.masker, question).await;
         // First, so that nothing comes of a question whose asker is not known. Its hash says which question it was.
         let asked = json!({ QUESTION_HASH: ContentHash::of(&input) });
         self.inner.audit(by, ASKED, Some(session.as_str()), asked).await?;

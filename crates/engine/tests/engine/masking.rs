@@ -19,6 +19,9 @@ const SECRETS: &[(&str, &str)] = &[
     ("reason", "hunter2secretG"),
     ("question", "hunter2secretH"),
     ("reading", "hunter2secretI"),
+    ("argument", "hunter2secretJ"),
+    ("reply", "hunter2secretK"),
+    ("answer", "hunter2secretL"),
 ];
 
 fn secret(place: &str) -> String {
@@ -30,9 +33,10 @@ fn leaking() -> Wish {
     Wish::replies([
         calls([find()]),
         calls([read("cat /etc/app.conf"), read("cat /etc/other.conf")]),
+        calls([read(&format!("env {} ls /srv", secret("argument")))]),
         calls([write("touch /srv/flag")]),
-        says("That was not wanted."),
-        says("Nothing more."),
+        says(&format!("That was not wanted: {}.", secret("reply"))),
+        says(&format!("Nothing more, with {} at the end", secret("answer"))),
     ])
     .level(ControlLevel::Controlled)
     .behaves(|_, started, _| {

@@ -1,0 +1,349 @@
+//! Where text from outside becomes text that may be kept, shown, streamed and sent to a model: one function for each
+//! boundary. Nothing is cut before it was masked.
+//!
+//! What a model says is masked before its proposals are read from it. So a model can never use a secret as an argument, what
+//! runs is what was recorded, and a replay reads the same proposals from the record.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use interlock_dialect::{Channel, NativeArguments, Reply, Shown};
+use interlock_mask::{Masker, StreamMasker};
+use interlock_model::{Attempt, Completion, Failure};
+use interlock_protocol::ContentHash;
+use serde_json::Value;
+
+/// The longest text that is looked through. A longer one is withheld.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// What people and alerts say, masked outside of the threads that serve requests.
+pub(crate) async fn input(masker: &Masker, text: &str) -> String {
+    let masker = masker.clone();
+    let text: Arc<str> = Arc::from(text);
+    let inside = Arc::clone(&text);
+    let done = tokio::task::spawn_blocking(move || document(&masker, &inside)).await;
+    // A masker that failed has shown nothing.
+    done.unwrap_or_else(|_| withheld(text.as_bytes()))
+}
+
+/// Runs something that takes long without keeping a thread from the other sessions.
+pub(crate) fn aside<T>(work: impl FnOnce() -> T) -> T {
+    let several = tokio::runtime::Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread);
+    if several {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
+    }
+}
+
+/// A text that may be JSON: its values are masked as values, so that the name of a key is enough.
+fn document(masker: &Masker, text: &str) -> String {
+    if text.len() > MOST_BYTES {
+        return withheld(text.as_bytes());
+    }
+    if text.trim_start().starts_with(['{', '['])
+        && let Ok(mut value) = serde_json::from_str::<Value>(text)
+        && masker.mask_value(&mut value) > 0
+    {
+        let lines = text.trim().contains('\n');
+        let written = if lines {
+            serde_json::to_string_pretty(&value)
+        } else {
+            serde_json::to_string(&value)
+        };
+        return written.unwrap_or_else(|_| withheld(text.as_bytes()));
+    }
+    masker.mask_text(text).into_owned()
+}
+
+/// A line for people: a message of an error, the reason for a decision.
+pub(crate) fn line(masker: &Masker, text: &str) -> String {
+    if text.len() > MOST_BYTES {
+        return withheld(text.as_bytes());
+    }
+    masker.mask_text(text).into_owned()
+}
+
+/// What a model said, before anything is read from it. Says whether something was masked.
+pub(crate) fn completion(masker: &Masker, completion: &mut Completion) -> bool {
+    aside(|| {
+        let mut changed = reply(masker, &mut completion.reply);
+        for found in completion
+            .groundings
+            .iter_mut()
+            .chain(&mut completion.code_executions)
+        {
+            changed |= value(masker, found);
+        }
+        attempts(masker, &mut completion.attempts);
+        let before = completion.thoughts.len();
+        completion
+            .thoughts
+            .retain(|thought| masker.mask_text(&thought.text) == thought.text.as_str());
+        // A provider refuses a thought that it signed and that was changed.
+        changed |= completion.thoughts.len() < before;
+        raw(masker, &mut completion.raw, changed);
+        changed
+    })
+}
+
+/// What is recorded of a call that failed.
+pub(crate) fn failure(masker: &Masker, failure: &mut Failure) {
+    aside(|| {
+        failure.message = line(masker, &failure.message);
+        attempts(masker, &mut failure.record.attempts);
+        let changed = reply(masker, &mut failure.record.partial);
+        raw(masker, &mut failure.record.raw, changed);
+    });
+}
+
+fn reply(masker: &Masker, reply: &mut Reply) -> bool {
+    let mut changed = text(masker, &mut reply.text);
+    changed |= text(masker, &mut reply.thinking);
+    for call in &mut reply.calls {
+        changed |= text(masker, &mut call.name);
+        changed |= match &mut call.arguments {
+            NativeArguments::Value(arguments) => value(masker, arguments),
+            NativeArguments::Text(written) => arguments(masker, written),
+        };
+    }
+    changed
+}
+
+/// Arguments that a model wrote as JSON. Their values decide; what is not JSON, and a member that another one of the same name
+/// hides, is text.
+fn arguments(masker: &Masker, written: &mut String) -> bool {
+    let Ok(mut read) = serde_json::from_str::<Value>(written) else {
+        return text(masker, written);
+    };
+    if value(masker, &mut read) {
+        *written = read.to_string();
+        return true;
+    }
+    let seen = read.to_string();
+    line(masker, &seen) == seen && text(masker, written)
+}
+
+/// Masking also removes the colours of a terminal, which counts as no secret and is a change all the same.
+fn value(masker: &Masker, value: &mut Value) -> bool {
+    let before = value.clone();
+    masker.mask_value(value);
+    *value != before
+}
+
+fn attempts(masker: &Masker, attempts: &mut [Attempt]) {
+    for attempt in attempts {
+        text(masker, &mut attempt.message);
+    }
+}
+
+fn text(masker: &Masker, text: &mut String) -> bool {
+    let clean = line(masker, text);
+    let changed = clean != *text;
+    *text = clean;
+    changed
+}
+
+/// The bytes of the wire. A secret may be spread over several of its pieces, so they are kept only if the reply that they make
+/// has none.
+fn raw(masker: &Masker, raw: &mut Bytes, changed: bool) {
+    let found = changed || {
+        let written = String::from_utf8_lossy(raw);
+        line(masker, &written) != written
+    };
+    if found && !raw.is_empty() {
+        *raw = Bytes::from(withheld(raw));
+    }
+}
+
+/// What stands where something is not shown.
+fn withheld(bytes: &[u8]) -> String {
+    format!("[withheld: {} bytes, {}]", bytes.len(), ContentHash::of(bytes))
+}
+
+/// What a model writes, masked while it writes it.
+pub(crate) struct Stream {
+    masker: Masker,
+    channels: Vec<(Channel, StreamMasker)>,
+}
+
+impl Stream {
+    pub(crate) fn new(masker: &Masker) -> Self {
+        Self {
+            masker: masker.clone(),
+            channels: Vec::new(),
+        }
+    }
+
+    /// What of these pieces may be shown now.
+    pub(crate) fn push(&mut self, pieces: Vec<Shown>) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for Shown { channel, text } in pieces {
+            let at = self.channels.iter().position(|(known, _)| *known == channel);
+            let at = at.unwrap_or_else(|| {
+                self.channels
+                    .push((channel, StreamMasker::new(self.masker.clone())));
+                self.channels.len() - 1
+            });
+            let text = self.channels[at].1.push(&text);
+            if !text.is_empty() {
+                shown.push(Shown { channel, text });
+            }
+        }
+        shown
+    }
+
+    /// What was held back.
+    pub(crate) fn finish(mut self) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for (channel, masker) in &mut self.channels {
+            let text = masker.finish();
+            if !text.is_empty() {
+                shown.push(Shown {
+                    channel: *channel,
+                    text,
+                });
+            }
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_dialect::NativeCall;
+    use serde_json::json;
+
+    use super::*;
+
+    const SECRET: &str = "hunter2secretA";
+
+    fn written(text: &str) -> NativeArguments {
+        NativeArguments::Text(text.to_owned())
+    }
+
+    /// Arguments, and what they are after masking.
+    fn cases() -> Vec<(&'static str, NativeArguments, NativeArguments)> {
+        let marker = "[masked:password]";
+        vec![
+            (
+                "a value by its name",
+                NativeArguments::Value(json!({ "password": SECRET })),
+                NativeArguments::Value(json!({ "password": marker })),
+            ),
+            (
+                "a value by its text",
+                NativeArguments::Value(json!({ "command": format!("env DB_PASSWORD={SECRET} ls") })),
+                NativeArguments::Value(json!({ "command": format!("env DB_PASSWORD={marker} ls") })),
+            ),
+            (
+                "colours alone",
+                NativeArguments::Value(json!({ "command": "ls \u{1b}[31m/srv\u{1b}[0m" })),
+                NativeArguments::Value(json!({ "command": "ls /srv" })),
+            ),
+            (
+                "a written value",
+                written(&format!(r#"{{ "a": 1, "password": "{SECRET}" }}"#)),
+                written(&format!(r#"{{"a":1,"password":"{marker}"}}"#)),
+            ),
+            (
+                "a name in escapes",
+                written(&format!(r#"{{"pass\u0077ord":"{SECRET}"}}"#)),
+                written(&format!(r#"{{"password":"{marker}"}}"#)),
+            ),
+            (
+                "a member that another one hides",
+                written(&format!(r#"{{"note":"password={SECRET}","note":"none"}}"#)),
+                written(&format!(r#"{{"note":"password={marker}","note":"none"}}"#)),
+            ),
+            (
+                "what is not JSON",
+                written(&format!("{{password={SECRET}")),
+                written(&format!("{{password={marker}")),
+            ),
+            (
+                "nothing secret keeps its form",
+                written(r#"{ "command" : "grep -i password= /etc/app.conf" }"#),
+                written(r#"{ "command" : "grep -i password= /etc/app.conf" }"#),
+            ),
+        ]
+    }
+
+    #[test]
+    fn arguments_are_masked_and_every_change_is_told() {
+        let masker = Masker::built_in();
+        for (name, arguments, expected) in cases() {
+            let before = Reply {
+                calls: vec![NativeCall {
+                    id: None,
+                    name: "run".to_owned(),
+                    arguments,
+                }],
+                ..Reply::default()
+            };
+            let mut after = before.clone();
+            let told = reply(&masker, &mut after);
+            assert_eq!(after.calls[0].arguments, expected, "{name}");
+            assert_eq!(told, after != before, "{name}");
+            let mut again = after.clone();
+            assert!(!reply(&masker, &mut again), "{name}: {again:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_withheld() {
+        let masker = Masker::built_in();
+        let mut long = "word ".repeat(MOST_BYTES / 5 + 1);
+        assert!(text(&masker, &mut long));
+        assert!(long.starts_with("[withheld: 8388610 bytes, "), "{long:.80}");
+        assert_eq!(document(&masker, &long), long);
+    }
+
+    #[test]
+    fn the_bytes_of_the_wire_are_kept_where_they_hold_no_secret() {
+        let masker = Masker::built_in();
+        let kept = [
+            r#"data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}],"usage":{"prompt_tokens":10,"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":3}}}"#,
+            r#"data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":472,"output_tokens":89,"cache_read_input_tokens":4}}"#,
+            r#"data: {"candidates":[{"content":{"parts":[{"text":"Hello"}]}}],"usageMetadata":{"promptTokenCount":10,"thoughtsTokenCount":3}}"#,
+            r#"{"model":"qwen3","message":{"role":"assistant","content":"Hello"},"done":true,"prompt_eval_count":10,"eval_count":5}"#,
+        ];
+        for wire in kept {
+            let mut bytes = Bytes::from(wire);
+            raw(&masker, &mut bytes, false);
+            assert_eq!(bytes, wire);
+            raw(&masker, &mut bytes, true);
+            assert!(bytes.starts_with(b"[withheld: "), "{bytes:?}");
+        }
+        let mut bytes = Bytes::from(format!(
+            "data: {{\"delta\":{{\"content\":\"password={SECRET}\"}}}}"
+        ));
+        raw(&masker, &mut bytes, false);
+        assert!(bytes.starts_with(b"[withheld: "), "{bytes:?}");
+    }
+
+    #[test]
+    fn a_stream_shows_what_is_kept() {
+        let masker = Masker::built_in();
+        let whole = format!("Look:\npassword={SECRET}\nand the rest, with token=abc{SECRET} at its end");
+        for size in 1..24 {
+            let mut stream = Stream::new(&masker);
+            let mut shown = Vec::new();
+            for piece in whole.as_bytes().chunks(size) {
+                let text = String::from_utf8_lossy(piece).into_owned();
+                let pieces = [Channel::Text, Channel::Thinking].map(|channel| Shown {
+                    channel,
+                    text: text.clone(),
+                });
+                shown.extend(stream.push(pieces.into()));
+            }
+            shown.extend(stream.finish());
+            for channel in [Channel::Text, Channel::Thinking] {
+                let of = shown.iter().filter(|shown| shown.channel == channel);
+                let text: String = of.map(|shown| shown.text.as_str()).collect();
+                assert_eq!(text, line(&masker, &whole), "in pieces of {size}");
+            }
+        }
+    }
+}
