@@ -41,12 +41,31 @@ impl Assembled {
 
 /// The store alone, for commands that only look at the record or change something in it.
 pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
+    let (options, config) = store_and_config(globals)?;
+    let keyring = settings::keyring(&config, &Folders::of_user())?;
+    Ok(Store::open_signed(&options, keyring)?)
+}
+
+/// Where the store is, and the configuration as far as it can be read.
+fn store_and_config(globals: &Globals) -> Result<(Options, Config), Failure> {
+    let loaded = settings::load(globals);
     // A store that was named needs no configuration: what stops everything must not depend on it.
-    let options = match &globals.store {
-        Some(text) => text.parse::<Options>()?,
-        None => settings::store(globals, &settings::load(globals)?)?,
-    };
-    Ok(Store::open(&options)?)
+    match &globals.store {
+        Some(text) => Ok((
+            text.parse::<Options>()?,
+            loaded.map(|loaded| loaded.config).unwrap_or_default(),
+        )),
+        None => {
+            let loaded = loaded?;
+            Ok((settings::store(globals, &loaded)?, loaded.config))
+        }
+    }
+}
+
+/// The store, only to be read: nothing is signed, so no key is needed.
+pub(crate) fn open_store_to_read(globals: &Globals) -> Result<(Store, Config), Failure> {
+    let (options, config) = store_and_config(globals)?;
+    Ok((Store::open(&options.read_only())?, config))
 }
 
 /// The gate, as the configuration sets it.
@@ -57,7 +76,16 @@ pub(crate) fn gate(config: &Config) -> Result<Gate, Failure> {
 
 /// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
 pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
-    let store = open_store(globals)?;
+    let store = match open_store(globals) {
+        // Stopping writes must not fail because a key cannot be read.
+        Err(failure) => {
+            let (options, _) = store_and_config(globals)?;
+            let store = Store::open_without_key(&options)?;
+            globals.say(&format!("warning: {failure}; what is done now is signed later"));
+            store
+        }
+        Ok(store) => store,
+    };
     let secrets = Secrets::environment();
     from(&Config::default(), &secrets, &[], store, Folders::of_user())
 }
@@ -111,20 +139,16 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
             globals.say(&format!("warning: {}:{warning}", file.display()));
         }
     }
-    let store = Store::open(&settings::store(globals, &loaded)?)?;
+    let folders = Folders::of_user();
+    let keyring = settings::keyring(&loaded.config, &folders)?;
+    let store = Store::open_signed(&settings::store(globals, &loaded)?, keyring)?;
     let own: Vec<&Path> = loaded
         .file
         .iter()
         .chain(&loaded.secret_files)
         .map(PathBuf::as_path)
         .collect();
-    let mut assembled = from(
-        &loaded.config,
-        &Secrets::environment(),
-        &own,
-        store,
-        Folders::of_user(),
-    )?;
+    let mut assembled = from(&loaded.config, &Secrets::environment(), &own, store, folders)?;
     assembled.file = loaded.file;
     Ok(assembled)
 }
@@ -136,7 +160,8 @@ pub(crate) fn over(
     store: &Options,
     folders: Folders,
 ) -> Result<Assembled, Failure> {
-    from(config, secrets, &[], Store::open(store)?, folders)
+    let keyring = settings::keyring(config, &folders)?;
+    from(config, secrets, &[], Store::open_signed(store, keyring)?, folders)
 }
 
 /// The engine over this configuration and store.

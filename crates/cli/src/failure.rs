@@ -52,7 +52,9 @@ impl From<StoreError> for Failure {
             | StoreError::Foreign { .. }
             | StoreError::Denied { .. }
             | StoreError::ReadOnly { .. }
-            | StoreError::NewerSchema { .. } => Self::wrong(error),
+            | StoreError::NewerSchema { .. }
+            | StoreError::NoSigningKey
+            | StoreError::Seals { .. } => Self::wrong(error),
             StoreError::NotFound { what, .. } => {
                 let list = match *what {
                     "hold" => "`interlock approvals` lists the open ones",

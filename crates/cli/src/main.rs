@@ -17,6 +17,7 @@ mod approvals;
 mod assemble;
 mod audit;
 mod bench;
+mod bundle;
 mod cancel;
 mod chat;
 mod classify;
@@ -38,6 +39,7 @@ mod person;
 mod plan;
 mod progress;
 mod prove;
+mod record;
 mod remote;
 mod report;
 mod resume;
@@ -45,6 +47,7 @@ mod run;
 mod serve;
 mod sessions;
 mod settings;
+mod ship;
 mod show;
 mod steps;
 mod table;
@@ -127,6 +130,12 @@ enum Command {
     User(user::Arguments),
     /// Show who did what, and check that nobody changed the log.
     Audit(audit::Arguments),
+    /// Show the key that signs the record, or create one.
+    Record(record::Arguments),
+    /// Write everything about a session into one signed file.
+    Bundle(bundle::Arguments),
+    /// Check a signed bundle offline.
+    Verify(bundle::VerifyArguments),
     /// List models, or ask one what it can do.
     Model(model::Arguments),
     /// List the tools that can run here, or show one.
@@ -162,6 +171,8 @@ impl Command {
                 | Self::Work(_)
                 | Self::User(_)
                 | Self::Audit(_)
+                | Self::Record(_)
+                | Self::Bundle(_)
                 | Self::Tools(_)
                 | Self::Model(_)
                 | Self::Doctor(_)
@@ -236,6 +247,9 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Serve(arguments) => wait(globals, serve::run(globals, arguments)),
         Command::User(arguments) => wait(globals, user::run(globals, arguments)),
         Command::Audit(arguments) => wait(globals, audit::run(globals, arguments)),
+        Command::Record(arguments) => wait(globals, record::run(globals, arguments)),
+        Command::Bundle(arguments) => wait(globals, bundle::run(globals, arguments)),
+        Command::Verify(arguments) => bundle::verify(globals, arguments),
         Command::Run(arguments) => wait(globals, run::run(globals, arguments)),
         Command::Chat(arguments) => wait(globals, chat::run(globals, arguments)),
         Command::Sessions(arguments) => wait(globals, sessions::run(globals, arguments)),

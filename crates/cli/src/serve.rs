@@ -59,7 +59,16 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let workers = (!arguments.no_workers).then(|| assembled.engine.start(&assembled.queue));
     let link = first_link(assembled.store(), &serving.url).await?;
     tell(globals, &serving, link.as_deref())?;
+    let shipping = assembled
+        .config
+        .record
+        .ship
+        .clone()
+        .map(|ship| tokio::spawn(crate::ship::run(assembled.store().clone(), ship)));
     interrupt.recv().await;
+    if let Some(shipping) = shipping {
+        shipping.abort();
+    }
     globals.say("stopping in order; once more stops at once");
     let down = async {
         serving.stop().await;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use interlock_config::Loaded;
+use interlock_config::{Config, Loaded, RecordKey};
+use interlock_seal::{KeySource, Keyring};
 use interlock_store::Options;
 
 use crate::failure::Failure;
@@ -39,6 +40,21 @@ impl Folders {
 /// Reads the configuration.
 pub(crate) fn load(globals: &Globals) -> Result<Loaded, Failure> {
     interlock_config::load(globals.config.as_deref()).map_err(Failure::wrong)
+}
+
+/// The name of the file with the signing key, in the configuration folder.
+const KEY_FILE: &str = "record.key";
+
+/// Where the key is that signs the record.
+pub(crate) fn key_source(config: &Config, folders: &Folders) -> KeySource {
+    let default = || KeySource::File(folders.config.join(KEY_FILE));
+    config.record.key.as_ref().map_or_else(default, RecordKey::source)
+}
+
+/// The keys that sign and check the record. The key is created when it is first needed.
+pub(crate) fn keyring(config: &Config, folders: &Folders) -> Result<Keyring, Failure> {
+    let signer = key_source(config, folders).load().map_err(Failure::wrong)?;
+    Ok(Keyring::signing(signer).trusting(config.record.previous_keys.iter().copied()))
 }
 
 /// Where the store is.

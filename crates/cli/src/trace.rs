@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{OpenOptions, Permissions};
+use std::fs::Permissions;
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use interlock_engine::{Difference, Trace, Traced};
-use interlock_protocol::{CallId, EvidenceId, PermitId};
+use interlock_engine::{Difference, SignatureState, Trace, Traced};
+use interlock_seal::{Keyring, PublicKey};
 use interlock_store::Store;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::Ending;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::settings;
+use crate::settings::{self, Folders};
 use crate::steps::{moment, summary};
 use crate::terminal::{Paint, Tone, visible};
 
@@ -56,6 +56,10 @@ pub(crate) struct Arguments {
     /// The same, for a trace that was exported
     #[arg(long, value_name = "FILE", conflicts_with_all = ["export", "check"])]
     replay: Option<PathBuf>,
+
+    /// A public key whose signature counts; may be given several times. Left out, the configured key
+    #[arg(long, value_name = "KEY")]
+    key: Vec<PublicKey>,
 }
 
 /// What `--check --json` prints.
@@ -66,13 +70,9 @@ struct CheckForm<'a> {
     steps: usize,
     decisions: usize,
     proposals: usize,
-    unproposed: &'a [CallId],
-    altered_requests: &'a [u32],
-    altered_evidence: &'a [EvidenceId],
-    unpermitted: &'a [PermitId],
-    altered_input: bool,
-    altered_document: bool,
-    gaps: &'a [u64],
+    #[serde(flatten)]
+    signature: &'a SignatureState,
+    problems: &'a [String],
     differences: &'a [Difference],
 }
 
@@ -83,10 +83,13 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             .map_err(|error| Failure::wrong(format!("{} cannot be read: {error}", file.display())))?;
         let trace: Trace = serde_json::from_slice(&text)
             .map_err(|error| Failure::wrong(format!("{} is no trace: {error}", file.display())))?;
-        return check(globals, &trace);
+        return check(globals, &trace, &keys(globals, &arguments.key)?);
     }
     let loaded = settings::load(globals)?;
-    let store = Store::open(&settings::store(globals, &loaded)?)?;
+    let store = Store::open_signed(
+        &settings::store(globals, &loaded)?,
+        settings::keyring(&loaded.config, &Folders::of_user())?,
+    )?;
     let named = arguments.run.as_deref().unwrap_or_default();
     let trace = trace(&store, named).await?;
     if let Some(file) = &arguments.export {
@@ -101,7 +104,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
     }
     if arguments.check {
-        return check(globals, &trace);
+        return check(globals, &trace, &keys(globals, &arguments.key)?);
     }
     globals.print(&trace, |paint| render(&trace, paint))?;
     Ok(Ending::Done)
@@ -125,40 +128,40 @@ pub(crate) async fn trace(store: &Store, named: &str) -> Result<Trace, Failure> 
 fn export(trace: &Trace, file: &Path) -> Result<(), Failure> {
     let failed =
         |error: std::io::Error| Failure::wrong(format!("{} cannot be written: {error}", file.display()));
-    // A link is not followed: whoever can write in the folder could have put it there to have another file overwritten.
-    let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
-    let mut out = OpenOptions::new()
-        .write(true)
-        .create(true)
-        // Emptied below, once it is known to be a file.
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(no_follow)
-        .open(file)
-        .map_err(|error| match error.raw_os_error() {
-            Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => Failure::wrong(format!(
-                "{} is a symbolic link; name the file itself, or remove the link",
-                file.display()
-            )),
-            _ => failed(error),
-        })?;
-    if !out.metadata().map_err(failed)?.is_file() {
-        return Err(Failure::wrong(format!(
-            "{} is not a regular file",
-            file.display()
-        )));
+    let mut text = serde_json::to_vec(trace).map_err(|error| failed(error.into()))?;
+    text.push(b'\n');
+    write_private(file, &text).map_err(failed)
+}
+
+/// Writes a file for its owner alone. A link is not followed, and a file that is there is replaced as a whole.
+pub(crate) fn write_private(file: &Path, content: &[u8]) -> std::io::Result<()> {
+    if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        let why = "it is a symbolic link or not a regular file; name another file";
+        return Err(std::io::Error::other(why));
     }
-    // Also where the file was there before, for others to read.
-    out.set_permissions(Permissions::from_mode(0o600))
-        .map_err(failed)?;
-    out.set_len(0).map_err(failed)?;
-    serde_json::to_writer(&mut out, trace).map_err(|error| failed(error.into()))?;
-    writeln!(out).map_err(failed)?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut draft = tempfile::Builder::new()
+        .prefix(".interlock-")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))?;
+    draft.write_all(content)?;
+    draft.as_file().sync_all()?;
+    // Replaces the name itself, also where it is a link to somewhere else.
+    draft.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
 
-fn check(globals: &Globals, trace: &Trace) -> Result<Ending, Failure> {
-    let traced = trace.check()?;
+/// The keys whose signatures count: those that were named, else the configured one.
+pub(crate) fn keys(globals: &Globals, named: &[PublicKey]) -> Result<Keyring, Failure> {
+    if !named.is_empty() {
+        return Ok(Keyring::checking(named.iter().copied()));
+    }
+    let loaded = settings::load(globals)?;
+    settings::keyring(&loaded.config, &Folders::of_user())
+}
+
+fn check(globals: &Globals, trace: &Trace, keyring: &Keyring) -> Result<Ending, Failure> {
+    let traced = trace.check(Some(keyring))?;
     let same = traced.holds();
     let form = CheckForm {
         run_id: trace.run.run_id.as_str(),
@@ -166,13 +169,8 @@ fn check(globals: &Globals, trace: &Trace) -> Result<Ending, Failure> {
         steps: traced.replayed.steps,
         decisions: traced.replayed.decisions,
         proposals: traced.proposals,
-        unproposed: &traced.unproposed,
-        altered_requests: &traced.altered,
-        altered_evidence: &traced.altered_evidence,
-        unpermitted: &traced.unpermitted,
-        altered_input: traced.altered_input,
-        altered_document: traced.altered_document,
-        gaps: &traced.gaps,
+        signature: &traced.signature,
+        problems: &traced.problems,
         differences: &traced.replayed.differences,
     };
     globals.print(&form, |paint| checked(trace, &traced, paint))?;
@@ -182,9 +180,12 @@ fn check(globals: &Globals, trace: &Trace) -> Result<Ending, Failure> {
 fn checked(trace: &Trace, traced: &Traced, paint: Paint) -> String {
     let mut text = String::new();
     let (tone, word) = if traced.holds() {
-        (Tone::Good, "every decision is the same")
+        (
+            Tone::Good,
+            "the trace is as it was signed, and every decision is the same",
+        )
     } else {
-        (Tone::Bad, "this is not what happened, or not what the gate says")
+        (Tone::Bad, "this trace does not prove what it says")
     };
     // Writing into a String cannot fail.
     let _ = writeln!(text, "{}", paint.paint(tone, word));
@@ -193,42 +194,8 @@ fn checked(trace: &Trace, traced: &Traced, paint: Paint) -> String {
         "  {}: {} questions to the gate, {} of them decisions; {} calls proposed by the recorded replies",
         trace.run.run_id, traced.replayed.steps, traced.replayed.decisions, traced.proposals
     );
-    for difference in &traced.replayed.differences {
-        let _ = writeln!(
-            text,
-            "  step {}: recorded {}\n  {:>8}now {}",
-            difference.number,
-            visible(&difference.recorded.to_string()),
-            "",
-            visible(&difference.now.to_string())
-        );
-    }
-    for call in &traced.unproposed {
-        let _ = writeln!(
-            text,
-            "  {call} was put to the gate, and no recorded reply proposes it"
-        );
-    }
-    for number in &traced.altered {
-        let _ = writeln!(text, "  request {number} is not the one that was sent");
-    }
-    for evidence in &traced.altered_evidence {
-        let _ = writeln!(text, "  {evidence} is not what was read");
-    }
-    for permit in &traced.unpermitted {
-        let _ = writeln!(
-            text,
-            "  {permit}: what ran, or its receipt, is not what the gate knows"
-        );
-    }
-    for number in &traced.gaps {
-        let _ = writeln!(text, "  steps are missing before step {number}");
-    }
-    if traced.altered_input {
-        text.push_str("  the input is not the one that was given\n");
-    }
-    if traced.altered_document {
-        text.push_str("  the document is not as it was exported\n");
+    for sentence in traced.sentences() {
+        let _ = writeln!(text, "  {}", visible(&sentence));
     }
     text
 }

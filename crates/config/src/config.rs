@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::record::Record;
 use crate::server::Server;
 
 /// Everything that can be configured. Every key may be left out.
@@ -46,6 +47,8 @@ pub struct Config {
     pub queue: Queue,
     /// How long what ended is kept.
     pub retention: Retention,
+    /// How the record is signed.
+    pub record: Record,
     /// Who is told what happened, by name.
     pub notifications: BTreeMap<String, Notification>,
     /// What the gate lets through.

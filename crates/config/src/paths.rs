@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use interlock_store::Place;
 
 use crate::Config;
+use crate::record::RecordKey;
 
 /// Makes every path of the configuration independent of where the program was started.
 pub(crate) fn resolve(config: &mut Config, folder: &Path) {
@@ -25,6 +26,12 @@ pub(crate) fn resolve(config: &mut Config, folder: &Path) {
     for model in config.models.values_mut() {
         model.ca_file.iter_mut().for_each(|path| join(path, folder));
         model.script.iter_mut().for_each(|path| join(path, folder));
+    }
+    if let Some(RecordKey::File(path)) = &mut config.record.key {
+        join(path, folder);
+    }
+    if let Some(ship) = &mut config.record.ship {
+        ship.file.iter_mut().for_each(|path| join(path, folder));
     }
     infrastructure(&mut config.infrastructure, folder);
     config.governance.iter_mut().for_each(|path| join(path, folder));

@@ -38,6 +38,13 @@ pub struct AuditEntry {
     pub hash: ContentHash,
 }
 
+impl AuditEntry {
+    /// Whether the entry is the one that its hash was made of.
+    pub fn fits(&self) -> bool {
+        write::entry_hash(self).is_some_and(|hash| hash == self.hash)
+    }
+}
+
 /// Which entries of the audit log to list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditFilter {

@@ -32,6 +32,31 @@ pub enum Error {
         /// Who.
         user: UserId,
     },
+    /// The rows of a session are not what was signed.
+    #[error(
+        "the record of `{session}` was changed outside Interlock ({what}); nothing more is done with this session. \
+         Run `interlock audit verify`, and restore a backup"
+    )]
+    Altered {
+        /// The session.
+        session: SessionId,
+        /// Which parts.
+        what: String,
+    },
+    /// The store is signed, and there is no key to sign with.
+    #[error(
+        "this store is signed, and the signing key is not available; set `record.key` to the key that signed it"
+    )]
+    NoSigningKey,
+    /// The seals of the store do not fit the key.
+    #[error(
+        "the signatures of this store cannot be checked ({why}); if the signing key was replaced, list the earlier \
+         public key under `record.previous_keys`"
+    )]
+    Seals {
+        /// Why.
+        why: String,
+    },
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]
     NotAvailable,

@@ -30,6 +30,7 @@ mod queue;
 mod reads;
 mod record;
 mod row;
+mod seal;
 mod sqlite;
 mod store;
 mod switch;
@@ -47,11 +48,13 @@ pub use notes::Note;
 pub use options::{Open, Options, Place};
 pub use outline::Outline;
 pub use people::{ApiToken, LOCAL, Link, Login, NewUser, SavedView, User, UserChange};
+pub use prepare::is_terminal;
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
     Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
+pub use seal::{Checkpoint, Problem, RecordVerified, Seal, SealState};
 pub use store::Store;
 pub use switch::{Switch, SwitchMove};
 pub use used::{ModelHealth, SessionUse};

@@ -94,7 +94,8 @@ pub(crate) fn integer(what: &'static str, number: u64) -> Result<i64, Error> {
     })
 }
 
-pub(crate) fn is_terminal(status: Status) -> bool {
+/// Whether nothing more happens to a session or run with this status by itself.
+pub fn is_terminal(status: Status) -> bool {
     match status {
         Status::Pending | Status::InProgress | Status::Held | Status::Cancelling => false,
         Status::Completed | Status::Unverified | Status::Failed | Status::Cancelled | Status::TimedOut => {

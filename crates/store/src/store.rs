@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_protocol::{Event, EventBody, Sequence, SessionId, Status, UserId, WorkerId};
+use interlock_seal::Keyring;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -41,9 +42,30 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Opens a store, makes it if it is not there, and brings it up to date. Blocks while it does, and needs no
     /// runtime; everything else here does.
+    ///
+    /// Nothing is signed. A store that is signed can only be opened to be read.
     pub fn open(options: &Options) -> Result<Self, Error> {
+        Self::open_with(options, None)
+    }
+
+    /// The same, with the keys that sign what is written and check what is read.
+    pub fn open_signed(options: &Options, keyring: Keyring) -> Result<Self, Error> {
+        Self::open_with(options, Some(keyring))
+    }
+
+    /// The same, also where the store is signed and its key cannot be had: only for stopping writes. The next process with
+    /// the key signs what was done.
+    pub fn open_without_key(options: &Options) -> Result<Self, Error> {
         Ok(Self {
-            backend: Arc::new(Backend::open(options)?),
+            backend: Arc::new(Backend::open_without_key(options)?),
+            work: Arc::new(watch::Sender::new(0)),
+            told: Arc::new(watch::Sender::new(0)),
+        })
+    }
+
+    fn open_with(options: &Options, keyring: Option<Keyring>) -> Result<Self, Error> {
+        Ok(Self {
+            backend: Arc::new(Backend::open(options, keyring)?),
             work: Arc::new(watch::Sender::new(0)),
             told: Arc::new(watch::Sender::new(0)),
         })
@@ -78,13 +100,23 @@ impl Store {
         let (prepared, unplaced) = prepare(batch)?;
         let (session, at) = (unplaced.session().clone(), unplaced.at());
         let durable = prepared.durable;
+        // What a person does to a session is about what they were shown: its rows must be what was signed.
+        let check = (prepared.claim.is_none())
+            .then(|| self.backend.keyring().cloned())
+            .flatten();
+        let checked = session.clone();
         let Applied {
             last_event,
             went_on,
             wakes,
         } = self
             .backend
-            .write(durable, move |conn| sqlite::apply(conn, &prepared))
+            .write(durable, move |conn| {
+                if check.is_some() {
+                    write::check(conn, check.as_ref(), &checked)?;
+                }
+                sqlite::apply(conn, &prepared)
+            })
             .await?;
         if wakes {
             self.wake();
@@ -152,8 +184,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), Error> {
         let (session, limits, now) = (session.clone(), *limits, nanoseconds(now)?);
+        let keyring = self.backend.keyring().cloned();
         self.backend
             .write(true, move |conn| {
+                write::check(conn, keyring.as_ref(), &session)?;
                 write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)
             })
             .await?;
@@ -180,9 +214,12 @@ impl Store {
         limits: Concurrency,
     ) -> Result<Option<(Claim, Session)>, Error> {
         let (worker, now) = (worker.clone(), nanoseconds(now)?);
+        let keyring = self.backend.keyring().cloned();
         let next = self
             .backend
-            .write(false, move |conn| write::claim_next(conn, &worker, now, limits))
+            .write(false, move |conn| {
+                write::claim_next(conn, &worker, now, limits, keyring.as_ref())
+            })
             .await?;
         if next.is_some() {
             self.tell();
@@ -198,9 +235,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Claim, Error> {
         let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
+        let keyring = self.backend.keyring().cloned();
         let claim = self
             .backend
-            .write(false, move |conn| write::claim(conn, &session, &worker, now))
+            .write(false, move |conn| {
+                write::check(conn, keyring.as_ref(), &session)?;
+                write::claim(conn, &session, &worker, now)
+            })
             .await?;
         self.tell();
         Ok(claim)
@@ -215,9 +256,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<(Claim, Status), Error> {
         let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
+        let keyring = self.backend.keyring().cloned();
         let reopened = self
             .backend
-            .write(false, move |conn| write::reopen(conn, &session, &worker, now))
+            .write(false, move |conn| {
+                write::check(conn, keyring.as_ref(), &session)?;
+                write::reopen(conn, &session, &worker, now)
+            })
             .await?;
         self.tell();
         Ok(reopened)

@@ -183,7 +183,9 @@ impl Arguments {
             Some(store) => store.parse()?,
             None => StoreOptions::file(temporary.path().join("bench.db")),
         };
-        let store = Store::open(&options)?;
+        // Signed, as everywhere: what it costs is part of what is measured.
+        let signer = interlock_seal::Signer::generate().map_err(Failure::unsuccessful)?;
+        let store = Store::open_signed(&options, interlock_seal::Keyring::signing(signer))?;
         let path = store.path().to_owned();
         let tool = Arc::new(InProcess {
             calls: AtomicU64::new(0),

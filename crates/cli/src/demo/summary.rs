@@ -85,7 +85,7 @@ pub(super) async fn proof(assembled: &Assembled, facts: &Facts) -> Proof {
     for run in &facts.runs {
         let session = &facts.session.submitted.id;
         let checked = match Trace::of(assembled.store(), session, run.clone()).await {
-            Ok(trace) => trace.check(),
+            Ok(trace) => trace.check(assembled.store().keyring()),
             Err(error) => Err(error),
         };
         match checked {

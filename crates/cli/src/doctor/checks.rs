@@ -88,7 +88,20 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
         }
     };
     let remedy = "name another with `store` in interlock.yaml or --store sqlite:PATH";
-    let opened = options.and_then(|options| Store::open(&options));
+    let folders = crate::settings::Folders::of_user();
+    let config = loaded.map(|loaded| loaded.config.clone()).unwrap_or_default();
+    let keyring = match crate::settings::keyring(&config, &folders) {
+        Ok(keyring) => keyring,
+        Err(failure) => {
+            return vec![Check::fail(
+                "record key",
+                failure.to_string(),
+                "set `record.key` in interlock.yaml to a file that only you can read",
+            )];
+        }
+    };
+    let public = keyring.signer().map(|signer| signer.public().to_string());
+    let opened = options.and_then(|options| Store::open_signed(&options, keyring));
     let store = match opened {
         Ok(store) => store,
         // The error itself says what to do.
@@ -99,6 +112,13 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
         "store",
         format!("{}: opened, writable, schema up to date", path.display()),
     )];
+    checks.push(Check::ok(
+        "record key",
+        format!(
+            "the record is signed; the public key is {}",
+            public.unwrap_or_default()
+        ),
+    ));
     checks.push(match store.integrity().await {
         Ok(()) => Check::ok("integrity", "every page and row is whole"),
         Err(error) => Check::fail(

@@ -2,6 +2,7 @@
 
 mod infrastructure;
 mod models;
+mod record;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +16,9 @@ use crate::problem::{Problem, nearest};
 use crate::tree::{Data, Node};
 use crate::{Config, Transport};
 
-/// Top keys that the design names and nothing reads yet.
-const NOT_USED_YET: &[&str] = &["mcp_servers", "governance", "policies", "notifications"];
+/// Top keys that the design names and that this version does not implement. A rule that nothing enforces must not pass for
+/// one that holds.
+const NOT_SUPPORTED: &[&str] = &["mcp_servers", "governance", "policies", "notifications"];
 const MAX_NAME: usize = 64;
 
 /// Checks what needs the whole configuration; gives back what is allowed and probably not meant.
@@ -38,6 +40,7 @@ pub(crate) fn references(
     check.chains();
     check.server(is_set);
     check.queue();
+    check.record(is_set);
     check.files();
     check.mcp_servers();
     check.mask();
@@ -316,12 +319,8 @@ impl Check<'_> {
             return;
         };
         for (name, _) in entries {
-            if NOT_USED_YET.contains(&name.text.as_str()) {
-                self.warn(
-                    &[&name.text],
-                    "is not used yet",
-                    "it is checked, and a later release will read it",
-                );
+            if NOT_SUPPORTED.contains(&name.text.as_str()) {
+                self.wrong(&[&name.text], "not supported by this version", "remove it");
             }
         }
     }

@@ -26,6 +26,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+/// The key that signs the records of these tests.
+pub(crate) fn keyring() -> interlock_seal::Keyring {
+    let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    interlock_seal::Keyring::signing(interlock_seal::Signer::from_text(key).unwrap())
+}
+
 /// The one host.
 pub(crate) fn host() -> ResourceId {
     "host:web".parse().unwrap()
@@ -209,6 +215,8 @@ pub(crate) struct Wish {
     pub(crate) behaviour: Option<Behaviour>,
     /// How long to wait for another program that holds the database.
     pub(crate) busy: Option<Duration>,
+    /// Whether the record is not signed.
+    pub(crate) unsigned: bool,
 }
 
 impl Wish {
@@ -353,7 +361,11 @@ impl Lab {
         if let Some(busy) = wish.busy {
             options = options.with_busy_timeout(busy);
         }
-        let store = Store::open(&options).unwrap();
+        let store = if wish.unsigned {
+            Store::open(&options).unwrap()
+        } else {
+            Store::open_signed(&options, keyring()).unwrap()
+        };
         let mut entries = BTreeMap::new();
         let mut clients = Vec::new();
         for (name, script) in &wish.scripts {
@@ -536,7 +548,7 @@ impl Lab {
                 .unwrap();
             let text = serde_json::to_string(&trace).unwrap();
             let back: interlock_engine::Trace = serde_json::from_str(&text).unwrap();
-            let traced = back.check().unwrap();
+            let traced = back.check(self.store.keyring()).unwrap();
             assert!(traced.holds(), "{traced:#?}");
         }
         // No write is missing in the head, whatever became of the processes that made them.

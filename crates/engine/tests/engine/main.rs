@@ -22,6 +22,7 @@ mod gates;
 mod holds;
 mod masking;
 mod nonsense;
+mod rows;
 mod stops;
 mod switch;
 mod takeover;

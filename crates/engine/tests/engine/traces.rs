@@ -1,151 +1,246 @@
-//! A trace proves itself, and notices when it was touched.
+//! A trace proves itself, and notices when it was touched: by its signature every change, and by what it says about
+//! itself every change that matters, even where every hash was made again.
 
-use interlock_engine::{Trace, Traced};
-use serde_json::Value;
+use interlock_engine::{SignatureState, Trace, Traced};
+use interlock_protocol::{ContentHash, ControlLevel};
+use interlock_seal::{Keyring, Signer};
+use serde_json::{Value, json};
 
-use crate::fixture::{Lab, RESTART, Wish};
+use crate::fixture::{Lab, RESTART, Wish, keyring, operator};
 
+/// A session with a refused call, a write that a human approved, and its verification.
 async fn trace() -> Value {
-    let lab = Lab::new(Wish::script(RESTART));
+    let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
     let text = lab.traces(&session).await;
     serde_json::from_str(&text).unwrap()
 }
 
+/// Whoever touches a document can make its own hashes again; a signature they cannot make.
+fn rehash(document: &mut Value) {
+    for asked in document["asked"].as_array_mut().unwrap() {
+        if let Some(request) = asked["request"].as_str().map(ContentHash::of) {
+            asked["request_hash"] = json!(request);
+        }
+    }
+    for evidence in document["evidence"].as_array_mut().unwrap() {
+        evidence["hash"] = json!(ContentHash::of_json(&evidence["data"]));
+    }
+    if let Some(input) = document["input"].as_str().map(ContentHash::of) {
+        document["input_hash"] = json!(input);
+    }
+    let mut whole = document.clone();
+    let members = whole.as_object_mut().unwrap();
+    members.remove("hash");
+    members.remove("signed");
+    document["hash"] = json!(ContentHash::of_json(&whole));
+}
+
+fn check(document: &Value, keyring: Option<&Keyring>) -> Option<Traced> {
+    let trace: Trace = serde_json::from_value(document.clone()).ok()?;
+    trace.check(keyring).ok()
+}
+
 /// Whether a document still proves itself. What cannot be read or replayed does not.
-fn holds(document: &Value, whole: Whole) -> bool {
-    let Ok(trace) = serde_json::from_value::<Trace>(document.clone()) else {
-        return false;
-    };
-    trace.check().is_ok_and(|traced: Traced| {
-        let traced = match whole {
-            Whole::Hashed => traced,
-            Whole::Rehashed => Traced {
-                altered_document: false,
-                ..traced
-            },
-        };
-        traced.holds()
-    })
+fn holds(document: &Value, keyring: Option<&Keyring>) -> bool {
+    check(document, keyring).is_some_and(|traced| traced.holds())
 }
 
-/// Whether whoever touched a document made its last hash anew.
-#[derive(Clone, Copy)]
-enum Whole {
-    Hashed,
-    Rehashed,
-}
-
-/// Changes one character of every text below a value, one at a time, and says which changes went unnoticed.
-fn tamper(document: &mut Value, path: &str, whole: Whole, ignore: &[&str]) -> Vec<String> {
-    let pointers = texts(document.pointer(path).unwrap(), path);
-    let mut unnoticed = Vec::new();
-    for at in pointers {
-        if ignore.iter().any(|ignored| at.ends_with(ignored)) {
-            continue;
-        }
-        let was = document.pointer(&at).unwrap().clone();
-        let text = was.as_str().unwrap();
-        let Some(first) = text.chars().next_back() else {
-            continue;
-        };
-        let other = if first == 'a' { 'b' } else { 'a' };
-        let touched = format!("{}{other}", &text[..text.len() - first.len_utf8()]);
-        *document.pointer_mut(&at).unwrap() = Value::String(touched);
-        if holds(document, whole) {
-            unnoticed.push(at.clone());
-        }
-        *document.pointer_mut(&at).unwrap() = was;
-    }
-    unnoticed
-}
-
-/// Where the texts below a value are.
-fn texts(value: &Value, path: &str) -> Vec<String> {
+/// The paths of all values below a value.
+fn nodes(value: &Value, path: &str, found: &mut Vec<String>) {
+    found.push(path.to_owned());
     match value {
-        Value::String(_) => vec![path.to_owned()],
-        Value::Array(values) => values
-            .iter()
-            .enumerate()
-            .flat_map(|(at, value)| texts(value, &format!("{path}/{at}")))
-            .collect(),
-        Value::Object(members) => members
-            .iter()
-            .flat_map(|(name, value)| {
-                texts(
-                    value,
-                    &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
-                )
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-#[tokio::test]
-async fn one_changed_character_is_noticed() {
-    let mut document = trace().await;
-    assert!(
-        holds(&document, Whole::Hashed),
-        "it does not prove itself to begin with"
-    );
-    let none = Vec::<String>::new();
-    assert_eq!(tamper(&mut document, "", Whole::Hashed, &[]), none);
-}
-
-/// Even with the hash of the document made anew, what matters does not fit together any more.
-#[tokio::test]
-async fn one_changed_character_contradicts_the_rest() {
-    let mut document = trace().await;
-    let none = Vec::<String>::new();
-    for at in 0..document["asked"].as_array().unwrap().len() {
-        let request = format!("/asked/{at}/request");
-        assert_eq!(tamper(&mut document, &request, Whole::Rehashed, &[]), none);
-    }
-    assert_eq!(tamper(&mut document, "/input", Whole::Rehashed, &[]), none);
-    for at in 0..document["evidence"].as_array().unwrap().len() {
-        let evidence = format!("/evidence/{at}/data");
-        assert_eq!(tamper(&mut document, &evidence, Whole::Rehashed, &[]), none);
-    }
-    // When something was asked, and in which state a resource was found, is not part of what was answered.
-    let steps = tamper(
-        &mut document,
-        "/steps",
-        Whole::Rehashed,
-        &["/at", "/run", "/state"],
-    );
-    assert_eq!(steps, none);
-    for at in 0..document["calls"].as_array().unwrap().len() {
-        for part in ["permit", "plan_hash", "receipt", "plan/arguments", "plan/kind"] {
-            let part = format!("/calls/{at}/{part}");
-            assert_eq!(tamper(&mut document, &part, Whole::Rehashed, &[]), none);
+        Value::Array(values) => {
+            for (at, value) in values.iter().enumerate() {
+                nodes(value, &format!("{path}/{at}"), found);
+            }
         }
+        Value::Object(members) => {
+            for (name, value) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                nodes(value, &format!("{path}/{name}"), found);
+            }
+        }
+        _ => {}
     }
 }
 
+/// A value that is like this one and not the same.
+fn changed(value: &Value) -> Value {
+    match value {
+        Value::Null => json!(false),
+        Value::Bool(value) => json!(!value),
+        Value::Number(number) => json!(number.as_f64().unwrap_or(0.0) + 1.0),
+        Value::String(text) => match text.chars().next_back() {
+            None => json!("a"),
+            Some(last) => {
+                let other = if last == 'a' { 'b' } else { 'a' };
+                json!(format!("{}{other}", &text[..text.len() - last.len_utf8()]))
+            }
+        },
+        Value::Array(_) => json!([]),
+        Value::Object(_) => json!({}),
+    }
+}
+
+/// Every way to touch one node: change it, remove it, double it, or swap it with the next.
+fn mutations(document: &Value, path: &str) -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    let mut mutate = |what: &str, change: &dyn Fn(&mut Value) -> bool| {
+        let mut copy = document.clone();
+        if change(&mut copy) && copy != *document {
+            all.push((format!("{what} {path}"), copy));
+        }
+    };
+    mutate("change", &|copy| {
+        copy.pointer_mut(path).is_some_and(|node| {
+            *node = changed(node);
+            true
+        })
+    });
+    let Some((parent, last)) = path.rsplit_once('/') else {
+        return all;
+    };
+    let name = last.replace("~1", "/").replace("~0", "~");
+    mutate("remove", &|copy| match copy.pointer_mut(parent) {
+        Some(Value::Array(values)) => {
+            values.remove(last.parse().unwrap());
+            true
+        }
+        Some(Value::Object(members)) => members.remove(&name).is_some(),
+        _ => false,
+    });
+    mutate("double", &|copy| match copy.pointer_mut(parent) {
+        Some(Value::Array(values)) => {
+            let at: usize = last.parse().unwrap();
+            values.insert(at, values[at].clone());
+            true
+        }
+        _ => false,
+    });
+    mutate("swap", &|copy| match copy.pointer_mut(parent) {
+        Some(Value::Array(values)) => {
+            let at: usize = last.parse().unwrap();
+            let swappable = at + 1 < values.len();
+            if swappable {
+                values.swap(at, at + 1);
+            }
+            swappable
+        }
+        _ => false,
+    });
+    all
+}
+
+/// No node of a signed trace can be changed, removed, doubled or moved, whatever hashes are made again.
 #[tokio::test]
-async fn a_step_that_is_left_out_added_or_moved_is_noticed() {
+async fn no_change_of_any_node_goes_unnoticed() {
     let document = trace().await;
-    let steps = document["steps"].as_array().unwrap().clone();
-    for at in 0..steps.len() {
-        let name = steps[at]["input"]["ask"].clone();
-        let mut less = document.clone();
-        less["steps"].as_array_mut().unwrap().remove(at);
-        let end = at == 0 || at + 1 == steps.len();
-        assert!(
-            end || !holds(&less, Whole::Rehashed),
-            "step {at} ({name}) was left out"
-        );
-        if name == "decide" || name == "begin" {
-            let mut more = document.clone();
-            more["steps"]
-                .as_array_mut()
-                .unwrap()
-                .insert(at, steps[at].clone());
-            assert!(
-                !holds(&more, Whole::Rehashed),
-                "step {at} ({name}) was there twice"
-            );
+    let keyring = keyring();
+    assert!(
+        holds(&document, Some(&keyring)),
+        "{:#?}",
+        check(&document, Some(&keyring))
+    );
+    let mut paths = Vec::new();
+    nodes(&document, "", &mut paths);
+    let mut tried = 0;
+    for path in &paths {
+        for (what, mut copy) in mutations(&document, path) {
+            if copy.get("asked").is_some_and(Value::is_array)
+                && copy.get("evidence").is_some_and(Value::is_array)
+            {
+                rehash(&mut copy);
+            }
+            if copy == document {
+                // Only a hash was touched, and made again.
+                continue;
+            }
+            tried += 1;
+            assert!(!holds(&copy, Some(&keyring)), "unnoticed: {what}");
         }
+    }
+    assert!(tried > 1000, "only {tried} changes were tried");
+}
+
+/// Without the key of the server a forger can sign with a key of their own, or not at all. Neither counts.
+#[tokio::test]
+async fn another_key_and_no_signature_do_not_count() {
+    let document = trace().await;
+    let mut unsigned = document.clone();
+    unsigned.as_object_mut().unwrap().remove("signed");
+    let traced = check(&unsigned, Some(&keyring())).unwrap();
+    assert_eq!(traced.signature, SignatureState::Missing);
+    assert!(!traced.holds());
+    let other = Keyring::signing(Signer::generate().unwrap());
+    let traced = check(&document, Some(&other)).unwrap();
+    assert!(
+        matches!(traced.signature, SignatureState::UnknownKey { .. }),
+        "{traced:?}"
+    );
+    assert!(!traced.holds());
+}
+
+/// What matters most does not even need the signature: with every hash made again it contradicts the rest.
+#[tokio::test]
+async fn what_matters_contradicts_the_rest_without_a_signature() {
+    let document = trace().await;
+    assert!(holds(&document, None));
+    let write = document["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .position(|call| call["approved_by"].is_string())
+        .unwrap();
+    type Change = fn(&mut Value, usize);
+    let cases: [(&str, Change); 12] = [
+        ("a write is removed", |document, write| {
+            document["calls"].as_array_mut().unwrap().remove(write);
+        }),
+        ("another approver", |document, write| {
+            document["calls"][write]["approved_by"] = json!("mallory")
+        }),
+        ("no approver", |document, write| {
+            document["calls"][write]["approved_by"] = Value::Null
+        }),
+        ("another hold", |document, write| {
+            document["calls"][write]["hold"] = json!("hold_ffffffff")
+        }),
+        ("another receipt", |document, write| {
+            document["calls"][write]["receipt"]["summary"] = json!("nothing")
+        }),
+        ("no receipt", |document, write| {
+            document["calls"][write]["receipt"] = Value::Null
+        }),
+        ("another verification", |document, write| {
+            document["calls"][write]["verification"] = json!("failed")
+        }),
+        ("another plan", |document, write| {
+            document["calls"][write]["plan"]["arguments"]["command"] = json!("true");
+        }),
+        ("a reading more", |document, _| {
+            let mut more = document["evidence"][0].clone();
+            more["id"] = json!("ev_ffffffff");
+            document["evidence"].as_array_mut().unwrap().push(more);
+        }),
+        ("a reading twice", |document, _| {
+            let more = document["evidence"][0].clone();
+            document["evidence"].as_array_mut().unwrap().push(more);
+        }),
+        ("the end is missing", |document, _| {
+            document["steps"].as_array_mut().unwrap().pop();
+        }),
+        ("another status", |document, _| {
+            document["status"] = json!("unverified")
+        }),
+    ];
+    for (what, change) in cases {
+        let mut copy = document.clone();
+        change(&mut copy, write);
+        rehash(&mut copy);
+        assert!(!holds(&copy, None), "unnoticed: {what}");
     }
 }

@@ -76,8 +76,9 @@ async fn trace(
     let trace = Trace::of(store, &session, run).await.map_err(unreadable)?;
     let (trace, checked) = if which.replay == Some(true) {
         // Asking again is work for the processor; others go on meanwhile.
+        let keyring = store.keyring().cloned();
         let check = move || {
-            let checked = trace.check();
+            let checked = trace.check(keyring.as_ref());
             (trace, checked)
         };
         let (trace, checked) = tokio::task::spawn_blocking(check)
@@ -173,41 +174,12 @@ fn shown_value(value: &Value, room: &mut usize) -> Value {
 }
 
 fn differences(traced: &Traced) -> Vec<String> {
-    let mut told: Vec<String> = traced
-        .replayed
-        .differences
+    traced
+        .sentences()
         .iter()
-        .map(|difference| {
-            format!(
-                "step {}: recorded {}, now {}",
-                difference.number,
-                cut(&difference.recorded.to_string(), 400),
-                cut(&difference.now.to_string(), 400)
-            )
-        })
-        .collect();
-    let unproposed = traced.unproposed.iter();
-    told.extend(
-        unproposed.map(|call| format!("{call} was put to the gate, and no recorded reply proposes it")),
-    );
-    let altered = traced.altered.iter();
-    told.extend(altered.map(|number| format!("request {number} is not the one that was sent")));
-    let evidence = traced.altered_evidence.iter();
-    told.extend(evidence.map(|evidence| format!("{evidence} is not what was read")));
-    let unpermitted = traced.unpermitted.iter();
-    told.extend(
-        unpermitted.map(|permit| format!("{permit}: what ran, or its receipt, is not what the gate knows")),
-    );
-    let gaps = traced.gaps.iter();
-    told.extend(gaps.map(|number| format!("steps are missing before step {number}")));
-    if traced.altered_input {
-        told.push("the input is not the one that was given".to_owned());
-    }
-    if traced.altered_document {
-        told.push("the document is not as it was made".to_owned());
-    }
-    told.truncate(DIFFERENCES);
-    told
+        .take(DIFFERENCES)
+        .map(|sentence| cut(sentence, 1000))
+        .collect()
 }
 
 #[cfg(test)]

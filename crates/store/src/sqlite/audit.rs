@@ -46,6 +46,20 @@ impl Kept<'_> {
     }
 }
 
+/// The hash that an entry must have, from what it says.
+pub(crate) fn entry_hash(entry: &AuditEntry) -> Option<ContentHash> {
+    let details = serde_json::to_string(&entry.deed.details).ok()?;
+    let kept = Kept {
+        number: i64::try_from(entry.number).ok()?,
+        at: i64::try_from(entry.deed.at.as_nanosecond()).ok()?,
+        actor: entry.deed.actor.as_ref().map(UserId::as_str),
+        action: &entry.deed.action,
+        subject: entry.deed.subject.as_deref(),
+        details: &details,
+    };
+    Some(kept.hash(entry.previous.as_bytes()))
+}
+
 fn end(conn: &Connection) -> Result<(i64, Vec<u8>), Error> {
     Ok(conn
         .prepare_cached("SELECT number, hash FROM audit_end")?
@@ -83,6 +97,12 @@ pub(crate) fn audit(conn: &Connection, deed: &Deed, at: i64, details: &str) -> R
         previous: hash(&previous)?,
         hash: hashed,
     })
+}
+
+pub(crate) fn has_audit_entry(conn: &Connection, hash: &ContentHash) -> Result<bool, Error> {
+    Ok(conn
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM audit WHERE hash = ?)")?
+        .query_row([hash.as_bytes()], |row| row.get(0))?)
 }
 
 fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Error> {

@@ -38,6 +38,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "lists",
         sql: include_str!("../../migrations/sqlite/0004_lists.sql"),
     },
+    Migration {
+        name: "seals",
+        sql: include_str!("../../migrations/sqlite/0005_seals.sql"),
+    },
 ];
 
 /// The newest schema of a list of migrations.

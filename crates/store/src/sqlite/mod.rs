@@ -2,6 +2,7 @@
 
 mod apply;
 mod audit;
+mod digest;
 mod fault;
 mod feed;
 mod lists;
@@ -14,6 +15,7 @@ mod people;
 mod queue;
 mod read;
 mod retain;
+mod seal;
 mod switch;
 mod trace;
 mod usage;
@@ -28,6 +30,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use interlock_seal::Keyring;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -40,7 +43,7 @@ pub(crate) use rusqlite::Connection as Handle;
 
 /// The functions that run inside a transaction of the writing thread.
 pub(crate) mod write {
-    pub(crate) use super::audit::audit;
+    pub(crate) use super::audit::{audit, entry_hash};
     pub(crate) use super::notes::remember;
     pub(crate) use super::people::{
         change_user, create_link, create_login, create_token, create_user, extend_login, remove_login,
@@ -53,12 +56,13 @@ pub(crate) mod write {
     pub(crate) use super::retain::{
         purge_some, purgeable, restore, set_setting, soft_delete, soft_delete_some,
     };
+    pub(crate) use super::seal::check;
     pub(crate) use super::switch::move_switch;
 }
 
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
-    pub(crate) use super::audit::{audit_entries, verify_audit};
+    pub(crate) use super::audit::{audit_entries, has_audit_entry, verify_audit};
     pub(crate) use super::feed::{all_events, last_position, session_events};
     pub(crate) use super::lists::{
         calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,
@@ -73,6 +77,7 @@ pub(crate) mod look {
         find_session, hold, holds, last_sequence, messages, readings, runs, session, sessions, setting,
         snapshot, timeline, tokens, writers,
     };
+    pub(crate) use super::seal::{last_checkpoint, seal_state, verify_record};
     pub(crate) use super::switch::switch;
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};
@@ -87,6 +92,7 @@ pub(crate) struct Backend {
     path: PathBuf,
     busy: Duration,
     place: Place,
+    keyring: Option<Keyring>,
     /// Nothing where the store is only read.
     jobs: Option<mpsc::Sender<Message>>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -98,7 +104,19 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    pub(crate) fn open(options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(options: &Options, keyring: Option<Keyring>) -> Result<Self, Error> {
+        Self::open_by(options, keyring, seal::begin)
+    }
+
+    pub(crate) fn open_without_key(options: &Options) -> Result<Self, Error> {
+        Self::open_by(options, None, |_, _| Ok(()))
+    }
+
+    fn open_by(
+        options: &Options,
+        keyring: Option<Keyring>,
+        begin: impl Fn(&Connection, Option<&Keyring>) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         let path = options
             .path()
             .map_or_else(|| PathBuf::from(":memory:"), Path::to_path_buf);
@@ -115,8 +133,9 @@ impl Backend {
         };
         let (jobs, thread) = match conn {
             Some(conn) => {
+                begin(&conn, keyring.as_ref()).map_err(|error| error.at(&path))?;
                 let (jobs, received) = mpsc::channel(QUEUE);
-                let writer = Writer::new(conn, path.clone());
+                let writer = Writer::new(conn, path.clone(), keyring.clone());
                 let thread = std::thread::Builder::new()
                     .name("store".to_owned())
                     .spawn(move || writer.run(received))
@@ -132,12 +151,17 @@ impl Backend {
             path,
             busy,
             place: options.place.clone(),
+            keyring,
             jobs,
             thread: Mutex::new(thread),
             idle: Mutex::new(Vec::new()),
             readers: Semaphore::new(READERS),
             watcher: tokio::sync::Mutex::new(None),
         })
+    }
+
+    pub(crate) fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_ref()
     }
 
     pub(crate) fn path(&self) -> &Path {

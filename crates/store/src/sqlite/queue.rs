@@ -2,15 +2,16 @@
 //! step for every process. Each change of status leaves an event.
 
 use interlock_protocol::{EventBody, Label, SessionId, Status, UserId, WorkerId};
+use interlock_seal::Keyring;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::apply::{insert_event, key_of, set_status};
 use super::fault::text;
-use super::read;
+use super::{read, seal};
 use crate::prepare::{integer, is_terminal, json, nanoseconds};
 use crate::queue::{Cancelled, Concurrency, QueueLimits, Submitted};
 use crate::row::event_row;
-use crate::{Claim, Error, NewSession, Session};
+use crate::{Claim, Deed, Error, NewSession, Session};
 
 /// Workers that were not heard of for this long, and have no session, are forgotten.
 const FORGET_WORKERS_AFTER: i64 = 24 * 60 * 60 * 1_000_000_000;
@@ -153,6 +154,7 @@ pub(crate) fn claim_next(
     worker: &WorkerId,
     now: i64,
     limits: Concurrency,
+    keyring: Option<&Keyring>,
 ) -> Result<Option<(Claim, Session)>, Error> {
     let (overall, own): (i64, i64) = conn
         .prepare_cached(
@@ -165,16 +167,43 @@ pub(crate) fn claim_next(
     if full {
         return Ok(None);
     }
-    let next: Option<i64> = conn
-        .prepare_cached(
-            "SELECT key FROM sessions INDEXED BY sessions_open \
-             WHERE completed_at IS NULL AND status = 'pending' ORDER BY priority DESC, key LIMIT 1",
-        )?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    let Some(key) = next else { return Ok(None) };
-    let claim = take(conn, key, worker, now)?;
-    Ok(Some((claim, read::session_by_key(conn, key)?)))
+    loop {
+        let next: Option<i64> = conn
+            .prepare_cached(
+                "SELECT key FROM sessions INDEXED BY sessions_open \
+                 WHERE completed_at IS NULL AND status = 'pending' ORDER BY priority DESC, key LIMIT 1",
+            )?
+            .query_row([], |row| row.get(0))
+            .optional()?;
+        let Some(key) = next else { return Ok(None) };
+        if keyring.is_some()
+            && let Err(error) = seal::check(conn, keyring, &seal::id_of(conn, key)?)
+        {
+            set_aside(conn, key, now, &error)?;
+            continue;
+        }
+        let claim = take(conn, key, worker, now)?;
+        return Ok(Some((claim, read::session_by_key(conn, key)?)));
+    }
+}
+
+/// A session whose rows are not what was signed fails: nothing is done with it, and the others in the queue go on.
+fn set_aside(conn: &Connection, key: i64, now: i64, error: &Error) -> Result<(), Error> {
+    let Error::Altered { session, what } = error else {
+        return Err(error.clone());
+    };
+    tracing::error!(%session, what, "the record of a session was changed outside Interlock; the session fails");
+    let stands = set_status(conn, key, now, Status::Failed, None, Some(&error.to_string()))?;
+    tell_status(conn, key, now, stands)?;
+    let deed = Deed {
+        at: read::time(now)?,
+        actor: None,
+        action: "session.altered".to_owned(),
+        subject: Some(session.to_string()),
+        details: serde_json::json!({ "what": what }),
+    };
+    let details = json("the facts of an audit entry", &deed.details)?;
+    super::audit::audit(conn, &deed, now, &details).map(drop)
 }
 
 pub(crate) fn claim(

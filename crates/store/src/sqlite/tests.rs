@@ -23,7 +23,7 @@ fn with(next: Migration) -> Vec<Migration> {
 }
 
 async fn with_a_setting(path: &Path) {
-    let backend = Backend::open(&Options::file(path)).unwrap();
+    let backend = Backend::open(&Options::file(path), None).unwrap();
     let keep = |conn: &Connection| write::set_setting(conn, "a", "b");
     backend.write(true, keep).await.unwrap();
     backend.close().await;
@@ -72,7 +72,7 @@ async fn a_migration_keeps_what_is_there_and_backs_it_up_first() {
     migrate(&mut conn, Some(&path), &with(NEXT)).unwrap();
     assert_eq!(names(folder.path()).len(), 3, "nothing to do, nothing to back up");
     drop(conn);
-    let refused = Backend::open(&Options::file(&path)).err();
+    let refused = Backend::open(&Options::file(&path), None).err();
     assert_eq!(refused, Some(Error::NewerSchema { found: 5, known: 4 }));
 }
 
@@ -86,7 +86,7 @@ async fn a_migration_that_fails_changes_nothing() {
     assert_eq!(super::migrate::version(&conn), Ok(4));
     assert!(conn.prepare("SELECT * FROM half").is_err());
     drop(conn);
-    let backend = Backend::open(&Options::file(&path)).unwrap();
+    let backend = Backend::open(&Options::file(&path), None).unwrap();
     let kept = backend.read(|conn| look::setting(conn, "a")).await.unwrap();
     assert_eq!(kept.as_deref(), Some("b"));
 }
@@ -119,7 +119,7 @@ fn of_many_that_open_a_new_file_at_once_one_makes_it() {
     let opened: Vec<_> = (0..8)
         .map(|_| {
             let options = Options::file(&path);
-            std::thread::spawn(move || Backend::open(&options).map(drop))
+            std::thread::spawn(move || Backend::open(&options, None).map(drop))
         })
         .collect();
     for thread in opened {
@@ -132,7 +132,7 @@ fn of_many_that_open_a_new_file_at_once_one_makes_it() {
 async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let backend = Backend::open(&Options::file(&path)).unwrap();
+    let backend = Backend::open(&Options::file(&path), None).unwrap();
     let limit = |pages: Option<u32>| {
         move |conn: &Connection| {
             let here: u32 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
@@ -158,7 +158,7 @@ async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
     keep(5, 100_000).await.unwrap();
     backend.close().await;
 
-    let backend = Backend::open(&Options::file(&path)).unwrap();
+    let backend = Backend::open(&Options::file(&path), None).unwrap();
     for (number, size) in [(0, 100_000), (2, 10), (4, 10), (5, 100_000)] {
         let name = i32::to_string(&number);
         let value = backend

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use interlock_seal::Keyring;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::seal;
 use crate::Error;
 
 /// How many jobs can wait before whoever brings more has to wait.
@@ -77,6 +79,8 @@ pub(super) enum Message {
 pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) path: PathBuf,
+    /// What signs what is written; nothing where the store is not signed.
+    keyring: Option<Keyring>,
     /// Whether commits reach the disk before they return, as the connection is set now.
     full: bool,
 }
@@ -93,10 +97,11 @@ enum Failed {
 }
 
 impl Writer {
-    pub(super) const fn new(conn: Connection, path: PathBuf) -> Self {
+    pub(super) const fn new(conn: Connection, path: PathBuf, keyring: Option<Keyring>) -> Self {
         Self {
             conn,
             path,
+            keyring,
             full: false,
         }
     }
@@ -181,6 +186,9 @@ impl Writer {
             .transpose()
             .and_then(|outcomes| {
                 if outcomes.is_some() {
+                    if let Some(keyring) = &self.keyring {
+                        seal::sign_changes(&self.conn, keyring)?;
+                    }
                     self.execute("COMMIT")?;
                 }
                 Ok(outcomes)

@@ -1,0 +1,104 @@
+//! `interlock record`: the key that signs the record, and the signed end of the audit log.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use interlock_seal::{KeySource, PublicKey};
+use serde::Serialize;
+
+use crate::Ending;
+use crate::assemble::open_store_to_read;
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::settings::{self, Folders};
+use crate::terminal::Tone;
+
+/// Show the key that signs the record, or create one.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  interlock record key                    # the public key, for `interlock verify --key`
+  interlock record key --new next.key     # a new key, to replace the present one
+  interlock record head --json            # the signed end of the audit log, to keep elsewhere
+
+To replace the key: create a new one, put the present public key under `record.previous_keys` and the new file under \
+`record.key`, and restart. What was signed before stays valid.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show the public key
+    #[command(after_help = "Example:\n  interlock record key --json")]
+    Key {
+        /// Create a new signing key in this file, which must not exist
+        #[arg(long, value_name = "FILE")]
+        new: Option<PathBuf>,
+    },
+    /// Show the signed end of the audit log
+    #[command(after_help = "Example:\n  interlock record head --json >> elsewhere.jsonl")]
+    Head,
+}
+
+#[derive(Serialize)]
+struct KeyForm {
+    public_key: PublicKey,
+    kept_in: String,
+}
+
+/// Runs the command.
+pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    match &arguments.what {
+        What::Key { new } => key(globals, new.as_ref()),
+        What::Head => head(globals).await,
+    }
+}
+
+fn key(globals: &Globals, new: Option<&PathBuf>) -> Result<Ending, Failure> {
+    let (signer, kept_in) = match new {
+        Some(path) => (
+            KeySource::create(path).map_err(Failure::wrong)?,
+            path.display().to_string(),
+        ),
+        None => {
+            let loaded = settings::load(globals)?;
+            let source = settings::key_source(&loaded.config, &Folders::of_user());
+            let kept_in = match &source {
+                KeySource::File(path) => path.display().to_string(),
+                KeySource::Environment(name) => format!("environment variable {name}"),
+                KeySource::Credential(name) => format!("systemd credential {name}"),
+            };
+            (source.load().map_err(Failure::wrong)?, kept_in)
+        }
+    };
+    let form = KeyForm {
+        public_key: signer.public(),
+        kept_in,
+    };
+    globals.print(&form, |paint| {
+        format!(
+            "{}\nthe secret key is in {}\n",
+            paint.paint(Tone::Strong, &form.public_key.to_string()),
+            form.kept_in
+        )
+    })?;
+    Ok(Ending::Done)
+}
+
+async fn head(globals: &Globals) -> Result<Ending, Failure> {
+    let (store, _) = open_store_to_read(globals)?;
+    let Some(checkpoint) = store.last_checkpoint().await? else {
+        return Err(Failure::unsuccessful(
+            "the audit log has no signed end yet; it is signed when its next entry is written",
+        ));
+    };
+    globals.print(&checkpoint, |_| {
+        format!(
+            "{} entries; the hash of the last one is\n{}\n",
+            checkpoint.audit_number, checkpoint.audit_hash
+        )
+    })?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,140 @@
+//! Sends the signed end of the audit log to places outside the store, on a schedule: whoever cuts the log afterwards is
+//! found out.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use interlock_config::Ship;
+use interlock_store::{Checkpoint, Store};
+use tokio::net::UdpSocket;
+
+/// How long one place may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Facility "log audit" (13), severity "notice" (5), as RFC 5424 counts.
+const PRIORITY: u8 = 13 * 8 + 5;
+
+/// Sends the newest checkpoint to every place, whenever there is a new one, until it is dropped.
+pub(crate) async fn run(store: Store, ship: Ship) {
+    let mut sent = Sent::default();
+    let mut clock = tokio::time::interval(ship.every.get());
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        clock.tick().await;
+        match store.last_checkpoint().await {
+            Ok(Some(checkpoint)) => sent.send(&ship, &checkpoint).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the end of the audit log cannot be read, so it is not sent")
+            }
+        }
+    }
+}
+
+/// The number of the last checkpoint that each place has.
+#[derive(Default)]
+struct Sent {
+    file: u64,
+    webhook: u64,
+    syslog: u64,
+}
+
+impl Sent {
+    async fn send(&mut self, ship: &Ship, checkpoint: &Checkpoint) {
+        let number = checkpoint.number;
+        let Ok(line) = serde_json::to_string(checkpoint) else {
+            return;
+        };
+        if let Some(file) = ship.file.as_deref().filter(|_| self.file < number) {
+            note("file", append(file, &line), &mut self.file, number);
+        }
+        if let Some(url) = ship.webhook.as_deref().filter(|_| self.webhook < number) {
+            note(
+                "webhook",
+                post(url, line.clone()).await,
+                &mut self.webhook,
+                number,
+            );
+        }
+        if let Some(address) = ship.syslog.as_deref().filter(|_| self.syslog < number) {
+            note(
+                "syslog",
+                log(address, &line, checkpoint).await,
+                &mut self.syslog,
+                number,
+            );
+        }
+    }
+}
+
+fn note(place: &'static str, sent: Result<(), String>, last: &mut u64, number: u64) {
+    match sent {
+        Ok(()) => *last = number,
+        Err(why) => tracing::warn!(
+            place,
+            why,
+            "the signed end of the audit log was not sent; the next attempt follows on schedule"
+        ),
+    }
+}
+
+/// A link is not followed.
+fn append(file: &Path, line: &str) -> Result<(), String> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(file)
+        .and_then(|mut file| {
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_data()
+        })
+        .map_err(|error| error.to_string())
+}
+
+async fn post(url: &str, line: String) -> Result<(), String> {
+    let client = reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|error| error.to_string())?;
+    let answer = client
+        .post(url)
+        .header("content-type", "application/json")
+        .body(line)
+        .send()
+        .await
+        .map_err(|error| error.without_url().to_string())?;
+    if answer.status().is_success() {
+        Ok(())
+    } else {
+        Err(format!("the server answered {}", answer.status()))
+    }
+}
+
+/// RFC 5424 over UDP.
+async fn log(address: &str, line: &str, checkpoint: &Checkpoint) -> Result<(), String> {
+    let message = format!(
+        "<{PRIORITY}>1 {:.3} - interlock - checkpoint - {line}",
+        checkpoint.at
+    );
+    let sending = async {
+        let target = tokio::net::lookup_host(address)
+            .await?
+            .next()
+            .ok_or_else(|| std::io::Error::other("the host has no address"))?;
+        let local = if target.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        UdpSocket::bind(local)
+            .await?
+            .send_to(message.as_bytes(), target)
+            .await
+    };
+    match tokio::time::timeout(PATIENCE, sending).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("timeout".to_owned()),
+    }
+}

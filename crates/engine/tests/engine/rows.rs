@@ -1,0 +1,279 @@
+//! No row of a session can be changed, removed, doubled or moved in the store's file without being noticed, and nobody goes
+//! on with a session whose rows were.
+
+use interlock_engine::{Rows, Trace};
+use interlock_protocol::{ControlLevel, SessionId};
+use interlock_store::{Error as StoreError, Options, SealState, Store};
+use rusqlite::Connection;
+use rusqlite::types::Value as Sql;
+
+use crate::fixture::{Lab, RESTART, Wish, keyring, operator};
+
+/// The tables that hold a part of a session, and the condition that finds its rows.
+const TABLES: &[&str] = &[
+    "sessions",
+    "session_texts",
+    "events",
+    "decisions",
+    "runs",
+    "stages",
+    "executions",
+    "messages",
+    "timeline",
+    "interactions",
+    "usage",
+    "calls",
+    "receipts",
+    "evidence",
+    "holds",
+    "tokens",
+    "steps",
+];
+
+/// Columns that a seal leaves out; the store's own test says why.
+const LEFT_OUT: &[&str] = &[
+    "key",
+    "session",
+    "call",
+    "event",
+    "interaction",
+    "worker",
+    "epoch",
+    "took",
+];
+
+/// A store with one session that ran, was approved and verified; and its id.
+async fn ended(folder: &std::path::Path) -> SessionId {
+    let lab = Lab::in_folder(folder, Wish::script(RESTART).level(ControlLevel::Controlled));
+    let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    lab.prove(&session).await;
+    lab.store.close().await;
+    session
+}
+
+/// Somebody with the file and without the key: no trigger and no constraint stops them.
+fn forger(folder: &std::path::Path) -> Connection {
+    let conn = Connection::open(folder.join("interlock.db")).unwrap();
+    let triggers: Vec<String> = conn
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for trigger in triggers {
+        conn.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
+    }
+    conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    conn
+}
+
+fn state(folder: &std::path::Path, session: &SessionId) -> SealState {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let options = Options::file(folder.join("interlock.db")).read_only();
+    let store = Store::open_signed(&options, keyring()).unwrap();
+    runtime.block_on(store.seal_of(session)).unwrap()
+}
+
+fn columns(conn: &Connection, table: &str) -> Vec<String> {
+    let all: Vec<String> = conn
+        .prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    all.into_iter()
+        .filter(|name| !LEFT_OUT.contains(&name.as_str()) || (table == "usage" && name == "took"))
+        .collect()
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::copy(from.join("interlock.db"), to.join("interlock.db")).unwrap();
+}
+
+/// How a primary key of a table is called.
+fn key(table: &str) -> &'static str {
+    match table {
+        "session_texts" => "session",
+        "decisions" => "event",
+        "usage" => "interaction",
+        "receipts" => "call",
+        "tokens" => "hash",
+        _ => "key",
+    }
+}
+
+#[test]
+fn no_change_of_any_row_goes_unnoticed() {
+    let (original, touched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let session = runtime.block_on(ended(original.path()));
+    assert!(
+        state(original.path(), &session).is_intact(),
+        "{:?}",
+        state(original.path(), &session)
+    );
+    let mut tried = 0;
+    let mut attempt = |what: String, change: &dyn Fn(&Connection) -> rusqlite::Result<usize>| {
+        copy(original.path(), touched.path());
+        let conn = forger(touched.path());
+        let changed = change(&conn);
+        drop(conn);
+        if changed.is_ok_and(|rows| rows > 0) {
+            tried += 1;
+            let found = state(touched.path(), &session);
+            assert!(
+                matches!(found, SealState::Altered { .. }),
+                "unnoticed: {what}: {found:?}"
+            );
+        }
+    };
+    for table in TABLES {
+        let conn = Connection::open(original.path().join("interlock.db")).unwrap();
+        let rows: i64 = conn
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))
+            .unwrap();
+        assert!(rows > 0, "the session has no row in {table}");
+        let id = key(table);
+        for column in columns(&conn, table) {
+            // The middle row: neither the first nor the last is special.
+            let which = format!(
+                "{id} = (SELECT {id} FROM {table} ORDER BY {id} LIMIT 1 OFFSET {})",
+                rows / 2
+            );
+            let value: Sql = conn
+                .query_row(
+                    &format!("SELECT {column} FROM {table} WHERE {which}"),
+                    [],
+                    |row| row.get(0),
+                )
+                .unwrap();
+            let other = match value {
+                Sql::Null | Sql::Real(_) => Sql::Integer(1),
+                Sql::Integer(number) => Sql::Integer(number + 1),
+                Sql::Text(text) => Sql::Text(format!("{text} ")),
+                Sql::Blob(mut bytes) => {
+                    bytes.push(0);
+                    Sql::Blob(bytes)
+                }
+            };
+            attempt(format!("{table}.{column}"), &|conn| {
+                conn.execute(
+                    &format!("UPDATE {table} SET {column} = ?1 WHERE {which}"),
+                    [&other],
+                )
+                .or_else(|_| {
+                    conn.execute(
+                        &format!("UPDATE {table} SET {column} = CAST(?1 AS TEXT) WHERE {which}"),
+                        [&other],
+                    )
+                })
+            });
+        }
+        attempt(format!("the last row of {table}"), &|conn| {
+            conn.execute(
+                &format!("DELETE FROM {table} WHERE {id} = (SELECT max({id}) FROM {table})"),
+                [],
+            )
+        });
+        if rows > 1 && id == "key" {
+            // Two rows change places: what one says about itself stays as it is.
+            attempt(format!("two rows of {table}"), &|conn| {
+                let swap = |from: &str, to: &str| {
+                    conn.execute(&format!("UPDATE {table} SET key = {to} WHERE key = {from}"), [])
+                };
+                let first: i64 =
+                    conn.query_row(&format!("SELECT min(key) FROM {table}"), [], |row| row.get(0))?;
+                let last: i64 =
+                    conn.query_row(&format!("SELECT max(key) FROM {table}"), [], |row| row.get(0))?;
+                swap(&first.to_string(), "-1")?;
+                swap(&last.to_string(), &first.to_string())?;
+                swap("-1", &last.to_string())
+            });
+        }
+    }
+    for (what, sql) in [
+        (
+            "the session's last seal is removed",
+            "DELETE FROM seals WHERE number = (SELECT max(number) FROM seals)",
+        ),
+        (
+            "all its seals are removed",
+            "DELETE FROM seals WHERE session <> 'genesis'",
+        ),
+        (
+            "its seal is signed by nobody",
+            "UPDATE seals SET signature = zeroblob(64)",
+        ),
+        (
+            "its seal is another's",
+            "UPDATE seals SET parts = zeroblob(576) WHERE session <> 'genesis'",
+        ),
+    ] {
+        attempt(what.to_owned(), &|conn| conn.execute(sql, []));
+    }
+    assert!(tried > 90, "only {tried} changes were tried");
+}
+
+/// A plan that waits for approval is the one that was signed, or it is not approved and never runs.
+#[tokio::test]
+async fn nobody_goes_on_with_a_session_that_was_changed() {
+    let root = tempfile::tempdir().unwrap();
+    let wish = || Wish::script(RESTART).level(ControlLevel::Controlled);
+    let lab = Lab::in_folder(root.path(), wish());
+    let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    lab.store.close().await;
+    drop(lab);
+    let conn = forger(root.path());
+    let touched = conn
+        .execute(
+            "UPDATE holds SET body = replace(body, 'touch /srv/flag', 'touch /srv/evil')",
+            [],
+        )
+        .unwrap();
+    assert_eq!(touched, 1);
+    drop(conn);
+    let lab = Lab::in_folder(root.path(), wish());
+    let refused = lab.engine.open_hold(&hold, &operator()).await;
+    let text = format!("{refused:?}");
+    let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("was changed outside Interlock (holds)"),
+        "{refused} / {text}"
+    );
+    assert_eq!(lab.folder.effects(), Vec::<String>::new());
+    let run = lab.store.runs(&session).await.unwrap().pop().unwrap();
+    let trace = Trace::of(&lab.store, &session, run).await.unwrap();
+    assert!(matches!(trace.rows, Rows::Altered { .. }) && trace.signed.is_none());
+    assert!(!trace.check(Some(&keyring())).unwrap().holds());
+}
+
+/// A store that is signed is not written to without its key, nor with another one.
+#[tokio::test]
+async fn a_signed_store_wants_its_key() {
+    let root = tempfile::tempdir().unwrap();
+    ended(root.path()).await;
+    let options = Options::file(root.path().join("interlock.db"));
+    assert_eq!(Store::open(&options).unwrap_err(), StoreError::NoSigningKey);
+    let other = interlock_seal::Keyring::signing(interlock_seal::Signer::generate().unwrap());
+    let refused = Store::open_signed(&options, other.clone())
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("record.previous_keys"), "{refused}");
+    // A new key that trusts the old one goes on.
+    let earlier = keyring().signer().unwrap().public();
+    let store = Store::open_signed(&options, other.trusting([earlier])).unwrap();
+    store.close().await;
+    assert!(Store::open(&options.read_only()).is_ok(), "reading needs no key");
+}

@@ -1,0 +1,595 @@
+//! Signs what was changed, in the transaction that changed it, and checks it before anyone goes on with it.
+//!
+//! A trigger notes each session that was changed and that nobody works on. Before the transaction is committed, each of
+//! them gets a seal: the digests of its rows, chained to the seal before it and signed. A session in progress changes with
+//! every step and is sealed when it pauses or ends.
+
+use interlock_protocol::{ContentHash, SessionId, Status};
+use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::audit::verify_audit;
+use super::digest;
+use super::fault::text;
+use super::read::{hash, number, time};
+use crate::Error;
+use crate::seal::{Checkpoint, Problem, RecordVerified, Seal, SealState};
+
+/// What the first seal says in place of a session and a status.
+const GENESIS: &str = "genesis";
+/// What the last seal of a session says that retention removed.
+const REMOVED: &str = "removed";
+
+/// The sessions that this transaction changed.
+const NOTE_CHANGES: &str = "\
+CREATE TEMP TABLE changed (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TEMP TRIGGER session_changed AFTER UPDATE ON main.sessions
+WHEN new.status NOT IN ('in_progress', 'cancelling') BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
+CREATE TEMP TRIGGER session_added AFTER INSERT ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
+CREATE TEMP TRIGGER session_removed AFTER DELETE ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (old.id); END;
+";
+
+const COLUMNS: &str = "number, session, status, at, parts, previous, public_key, signature, hash";
+
+/// A seal as it is kept.
+struct Kept {
+    number: i64,
+    session: String,
+    status: String,
+    at: i64,
+    parts: Vec<u8>,
+    previous: Vec<u8>,
+    public_key: Vec<u8>,
+    signature: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+impl Kept {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            number: row.get(0)?,
+            session: row.get(1)?,
+            status: row.get(2)?,
+            at: row.get(3)?,
+            parts: row.get(4)?,
+            previous: row.get(5)?,
+            public_key: row.get(6)?,
+            signature: row.get(7)?,
+            hash: row.get(8)?,
+        })
+    }
+
+    /// What is signed: every field, each with its length.
+    fn statement(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(160);
+        let mut field = |text: &[u8]| {
+            bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(text);
+        };
+        field(&self.number.to_be_bytes());
+        field(self.session.as_bytes());
+        field(self.status.as_bytes());
+        field(&self.at.to_be_bytes());
+        field(ContentHash::of(&self.parts).as_bytes());
+        field(&self.previous);
+        bytes
+    }
+
+    fn own_hash(&self) -> ContentHash {
+        let mut bytes = self.statement();
+        bytes.extend_from_slice(&self.public_key);
+        bytes.extend_from_slice(&self.signature);
+        ContentHash::of(bytes)
+    }
+
+    /// Why the seal does not count.
+    fn fault(&self, keyring: &Keyring) -> Option<String> {
+        let Ok(key) = PublicKey::from_bytes(&self.public_key) else {
+            return Some("its public key is damaged".to_owned());
+        };
+        let Ok(signature) = Signature::from_bytes(&self.signature) else {
+            return Some("its signature is damaged".to_owned());
+        };
+        if !keyring.trusts(&key) {
+            return Some(format!("it is signed by the key {key}, which is not trusted"));
+        }
+        if !key.verifies(Purpose::Session, &self.statement(), &signature) {
+            return Some("its signature does not fit".to_owned());
+        }
+        (self.hash != self.own_hash().as_bytes()).then(|| "its hash does not fit".to_owned())
+    }
+
+    fn to_seal(&self) -> Result<Seal, Error> {
+        Ok(Seal {
+            number: number(self.number)?,
+            session: self.session.clone(),
+            status: self.status.clone(),
+            at: time(self.at)?,
+            digest: ContentHash::of(&self.parts),
+            previous: hash(&self.previous)?,
+            public_key: PublicKey::from_bytes(&self.public_key).map_err(Error::corrupt)?,
+            signature: Signature::from_bytes(&self.signature).map_err(Error::corrupt)?,
+        })
+    }
+}
+
+fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
+    Ok(conn
+        .prepare_cached("SELECT number, hash FROM seals ORDER BY number DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?)
+}
+
+fn seal_row(conn: &Connection, condition: &str, id: &str) -> Result<Option<Kept>, Error> {
+    let sql = format!("SELECT {COLUMNS} FROM seals WHERE {condition} ORDER BY number DESC LIMIT 1");
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row([id], Kept::read)
+        .optional()?)
+}
+
+fn of_session(conn: &Connection, id: &str) -> Result<Option<Kept>, Error> {
+    seal_row(conn, "session = ?1", id)
+}
+
+/// Adds a seal.
+fn add(
+    conn: &Connection,
+    keyring: &Keyring,
+    (session, status, at): (&str, &str, i64),
+    parts: Vec<u8>,
+) -> Result<(), Error> {
+    let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
+    let (before, previous) = last(conn)?.unwrap_or_else(|| (0, ContentHash::of("").as_bytes().to_vec()));
+    let mut row = Kept {
+        number: before + 1,
+        session: session.to_owned(),
+        status: status.to_owned(),
+        at,
+        parts,
+        previous,
+        public_key: signer.public().as_bytes().to_vec(),
+        signature: Vec::new(),
+        hash: Vec::new(),
+    };
+    row.signature = signer
+        .sign(Purpose::Session, &row.statement())
+        .as_bytes()
+        .to_vec();
+    row.hash = row.own_hash().as_bytes().to_vec();
+    conn.prepare_cached(&format!(
+        "INSERT INTO seals ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    ))?
+    .execute(params![
+        row.number,
+        row.session,
+        row.status,
+        row.at,
+        row.parts,
+        row.previous,
+        row.public_key,
+        row.signature,
+        row.hash
+    ])?;
+    Ok(())
+}
+
+/// Makes a connection that writes ready to sign. The first time, says which sessions are older than signing.
+pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), Error> {
+    let signed = last(conn)?.is_some();
+    let Some(keyring) = keyring else {
+        return if signed { Err(Error::NoSigningKey) } else { Ok(()) };
+    };
+    if keyring.signer().is_none() {
+        return Err(Error::NoSigningKey);
+    }
+    conn.execute_batch(NOTE_CHANGES)?;
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let begun = match seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)? {
+        Some(first) => match first.fault(keyring) {
+            Some(why) => Err(Error::Seals {
+                why: format!("seal 1: {why}"),
+            }),
+            None => newest_fits(conn, keyring),
+        },
+        None if signed => Err(Error::Seals {
+            why: "the first seal is missing".to_owned(),
+        }),
+        None => {
+            let newest: i64 =
+                conn.query_row("SELECT coalesce(max(key), 0) FROM sessions", [], |row| row.get(0))?;
+            let at: i64 = conn.query_row(
+                "SELECT coalesce(max(last_interaction_at), 0) FROM sessions",
+                [],
+                |row| row.get(0),
+            )?;
+            add(
+                conn,
+                keyring,
+                (GENESIS, GENESIS, at),
+                newest.to_be_bytes().to_vec(),
+            )
+        }
+    };
+    match begun {
+        Ok(()) => Ok(conn.execute_batch("COMMIT")?),
+        Err(error) => {
+            conn.execute_batch("ROLLBACK")?;
+            Err(error)
+        }
+    }
+}
+
+/// The newest seal is by a key that is trusted: a wrong key is noticed when the store is opened.
+fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+    match seal_row(conn, "?1 IS NOT NULL", GENESIS)? {
+        Some(row) => match row.fault(keyring) {
+            Some(why) => Err(Error::Seals {
+                why: format!("seal {}: {why}", row.number),
+            }),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
+}
+
+/// Signs what the transaction changed. Called before it is committed.
+pub(super) fn sign_changes(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+    let changed: Vec<String> = conn
+        .prepare_cached("SELECT id FROM changed")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &changed {
+        seal(conn, keyring, id)?;
+    }
+    if !changed.is_empty() {
+        conn.prepare_cached("DELETE FROM changed")?.execute([])?;
+    }
+    checkpoint(conn, keyring)
+}
+
+fn seal(conn: &Connection, keyring: &Keyring, id: &str) -> Result<(), Error> {
+    let found: Option<(i64, String, i64)> = conn
+        .prepare_cached(
+            "SELECT key, status, last_interaction_at FROM sessions WHERE id = ? AND deleted_at IS NOT 0",
+        )?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    match found {
+        // Somebody took it up in the same transaction.
+        Some((_, status, _)) if is_worked_on(&status) => Ok(()),
+        Some((key, status, at)) => add(conn, keyring, (id, &status, at), digest::parts(conn, key)?),
+        None => match of_session(conn, id)? {
+            Some(last) if last.status != REMOVED => add(conn, keyring, (id, REMOVED, last.at), Vec::new()),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn is_worked_on(status: &str) -> bool {
+    status == Status::InProgress.as_str() || status == Status::Cancelling.as_str()
+}
+
+/// Signs the end of the audit log, if it moved.
+fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+    let (audit_number, audit_hash): (i64, Vec<u8>) = conn
+        .prepare_cached("SELECT number, hash FROM audit_end")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let before: (i64, i64) = conn
+        .prepare_cached("SELECT number, audit_number FROM checkpoints ORDER BY number DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?
+        .unwrap_or_default();
+    if audit_number == before.1 {
+        return Ok(());
+    }
+    let at: i64 = conn
+        .prepare_cached("SELECT at FROM audit WHERE number = ?")?
+        .query_row([audit_number], |row| row.get(0))?;
+    let (seal_number, seal_hash) = last(conn)?.unwrap_or_default();
+    let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
+    let statement = statement(
+        before.0 + 1,
+        at,
+        (audit_number, &audit_hash),
+        (seal_number, &seal_hash),
+    );
+    conn.prepare_cached(
+        "INSERT INTO checkpoints (number, at, audit_number, audit_hash, seal_number, seal_hash, public_key, signature) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        before.0 + 1,
+        at,
+        audit_number,
+        audit_hash,
+        seal_number,
+        seal_hash,
+        signer.public().as_bytes(),
+        signer.sign(Purpose::Checkpoint, &statement).as_bytes()
+    ])?;
+    Ok(())
+}
+
+/// What a checkpoint signs.
+fn statement(number: i64, at: i64, audit: (i64, &[u8]), seal: (i64, &[u8])) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(128);
+    for field in [
+        &number.to_be_bytes(),
+        &at.to_be_bytes(),
+        &audit.0.to_be_bytes(),
+        audit.1,
+        &seal.0.to_be_bytes(),
+        seal.1,
+    ] as [&[u8]; 6]
+    {
+        bytes.extend_from_slice(&(field.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(field);
+    }
+    bytes
+}
+
+impl Checkpoint {
+    /// Whether a trusted key signed it.
+    pub fn verifies(&self, keyring: &Keyring) -> bool {
+        let whole = |number: u64| i64::try_from(number).ok();
+        let at = i64::try_from(self.at.as_nanosecond()).ok();
+        match (
+            whole(self.number),
+            at,
+            whole(self.audit_number),
+            whole(self.seal_number),
+        ) {
+            (Some(number), Some(at), Some(audit), Some(seal)) => {
+                let statement = statement(
+                    number,
+                    at,
+                    (audit, self.audit_hash.as_bytes()),
+                    (seal, self.seal_hash.as_bytes()),
+                );
+                keyring.verifies(&self.public_key, Purpose::Checkpoint, &statement, &self.signature)
+            }
+            _ => false,
+        }
+    }
+}
+
+const CHECKPOINT: &str = "SELECT number, at, audit_number, audit_hash, seal_number, seal_hash, public_key, signature \
+                          FROM checkpoints";
+
+fn to_checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {
+    Ok(Checkpoint {
+        number: number(row.get(0)?)?,
+        at: time(row.get(1)?)?,
+        audit_number: number(row.get(2)?)?,
+        audit_hash: hash(&row.get::<_, Vec<u8>>(3)?)?,
+        seal_number: number(row.get(4)?)?,
+        seal_hash: hash(&row.get::<_, Vec<u8>>(5)?)?,
+        public_key: PublicKey::from_bytes(&row.get::<_, Vec<u8>>(6)?).map_err(Error::corrupt)?,
+        signature: Signature::from_bytes(&row.get::<_, Vec<u8>>(7)?).map_err(Error::corrupt)?,
+    })
+}
+
+pub(crate) fn last_checkpoint(conn: &Connection) -> Result<Option<Checkpoint>, Error> {
+    let found = super::read::rows(
+        conn,
+        &format!("{CHECKPOINT} ORDER BY number DESC LIMIT 1"),
+        [],
+        to_checkpoint,
+    )?;
+    Ok(found.into_iter().next())
+}
+
+/// Whether a session's rows are what was signed.
+pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Error> {
+    let Some(keyring) = keyring else {
+        return Ok(SealState::Unsigned);
+    };
+    let found = digest::key_and_status(conn, id)?;
+    let Some((key, status)) = found else {
+        return Ok(SealState::Altered {
+            what: "the session is missing".to_owned(),
+        });
+    };
+    if is_worked_on(&status) {
+        return Ok(SealState::InProgress);
+    }
+    let Some(row) = of_session(conn, id)? else {
+        return Ok(if key <= older_than_signing(conn, keyring)? {
+            SealState::Older
+        } else {
+            SealState::Altered {
+                what: "its seal is missing".to_owned(),
+            }
+        });
+    };
+    if let Some(why) = row.fault(keyring) {
+        return Ok(SealState::Altered {
+            what: format!("seal {}: {why}", row.number),
+        });
+    }
+    let now = digest::parts(conn, key)?;
+    let differences = digest::differences(&row.parts, &now);
+    Ok(if differences.is_empty() && row.status == status {
+        SealState::Intact(Box::new(row.to_seal()?))
+    } else {
+        SealState::Altered {
+            what: differences.join(", "),
+        }
+    })
+}
+
+/// The newest session that is older than signing.
+fn older_than_signing(conn: &Connection, keyring: &Keyring) -> Result<i64, Error> {
+    let first = seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)?;
+    Ok(first
+        .filter(|first| first.fault(keyring).is_none() && first.session == GENESIS)
+        .and_then(|first| first.parts.try_into().ok())
+        .map_or(0, i64::from_be_bytes))
+}
+
+/// Nobody goes on with a session whose rows are not what was signed.
+pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &SessionId) -> Result<(), Error> {
+    match seal_state(conn, keyring, session.as_str())? {
+        SealState::Altered { what } => Err(Error::Altered {
+            session: session.clone(),
+            what,
+        }),
+        SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => Ok(()),
+    }
+}
+
+/// Checks everything that is signed.
+pub(crate) fn verify_record(
+    conn: &Connection,
+    keyring: &Keyring,
+    sessions: bool,
+) -> Result<RecordVerified, Error> {
+    let mut found = RecordVerified {
+        audit: verify_audit(conn)?,
+        checkpoints: 0,
+        last_checkpoint: None,
+        seals: 0,
+        sessions_intact: 0,
+        sessions_in_progress: 0,
+        sessions_older: 0,
+        problems: Vec::new(),
+        problems_found: 0,
+    };
+    let seal_hashes = walk_seals(conn, keyring, &mut found)?;
+    walk_checkpoints(conn, keyring, &seal_hashes, &mut found)?;
+    if sessions {
+        walk_sessions(conn, keyring, &mut found)?;
+    }
+    Ok(found)
+}
+
+impl RecordVerified {
+    fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.problems_found += 1;
+        if self.problems.len() < Self::MOST {
+            self.problems.push(Problem {
+                place: place.into(),
+                what: what.into(),
+            });
+        }
+    }
+}
+
+/// Each seal follows the one before it and is signed. Says the hash of each.
+fn walk_seals(
+    conn: &Connection,
+    keyring: &Keyring,
+    found: &mut RecordVerified,
+) -> Result<Vec<Vec<u8>>, Error> {
+    let mut hashes: Vec<Vec<u8>> = Vec::new();
+    let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM seals ORDER BY number"))?;
+    let mut rows = statement.query([])?;
+    let mut previous = ContentHash::of("").as_bytes().to_vec();
+    while let Some(row) = rows.next()? {
+        let row = Kept::read(row)?;
+        found.seals += 1;
+        let place = format!("seal {}", row.number);
+        if u64::try_from(row.number).ok() != Some(found.seals) {
+            found.problem(&place, format!("seal {} is missing", found.seals));
+            found.seals = u64::try_from(row.number).unwrap_or(found.seals);
+        } else if row.previous != previous {
+            found.problem(&place, "it does not follow the seal before it");
+        } else if let Some(why) = row.fault(keyring) {
+            found.problem(&place, why);
+        }
+        previous.clone_from(&row.hash);
+        hashes.push(row.hash);
+    }
+    Ok(hashes)
+}
+
+fn walk_checkpoints(
+    conn: &Connection,
+    keyring: &Keyring,
+    seals: &[Vec<u8>],
+    found: &mut RecordVerified,
+) -> Result<(), Error> {
+    let all = super::read::rows(conn, &format!("{CHECKPOINT} ORDER BY number"), [], to_checkpoint)?;
+    for checkpoint in all {
+        found.checkpoints += 1;
+        let place = format!("checkpoint {}", checkpoint.number);
+        let entry: Option<Vec<u8>> = conn
+            .prepare_cached("SELECT hash FROM audit WHERE number = ?")?
+            .query_row(
+                [i64::try_from(checkpoint.audit_number).unwrap_or(i64::MAX)],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let seal = usize::try_from(checkpoint.seal_number)
+            .ok()
+            .and_then(|number| number.checked_sub(1))
+            .and_then(|index| seals.get(index));
+        let why = if checkpoint.number != found.checkpoints {
+            Some(format!("checkpoint {} is missing", found.checkpoints))
+        } else if !keyring.trusts(&checkpoint.public_key) {
+            Some(format!(
+                "it is signed by the key {}, which is not trusted",
+                checkpoint.public_key
+            ))
+        } else if !checkpoint.verifies(keyring) {
+            Some("its signature does not fit".to_owned())
+        } else if entry.as_deref() != Some(checkpoint.audit_hash.as_bytes()) {
+            Some(format!(
+                "entry {} of the audit log is not the one that was signed",
+                checkpoint.audit_number
+            ))
+        } else if seal.map(Vec::as_slice) != Some(checkpoint.seal_hash.as_bytes()) {
+            Some(format!(
+                "seal {} is not the one that was signed",
+                checkpoint.seal_number
+            ))
+        } else {
+            None
+        };
+        found.checkpoints = checkpoint.number.max(found.checkpoints);
+        if let Some(why) = why {
+            found.problem(place, why);
+        }
+        found.last_checkpoint = Some(checkpoint);
+    }
+    let signed_to = found.last_checkpoint.as_ref().map_or(0, |last| last.audit_number);
+    if found.seals > 0 && signed_to != found.audit.entries {
+        let what = format!(
+            "the log has {} entries, and the last checkpoint signs {signed_to}",
+            found.audit.entries
+        );
+        found.problem("audit", what);
+    }
+    Ok(())
+}
+
+/// Every session is what was signed, and every signed session is there.
+fn walk_sessions(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<(), Error> {
+    let ids: Vec<String> = conn
+        .prepare_cached(
+            "SELECT id FROM sessions WHERE deleted_at IS NOT 0 \
+             UNION SELECT session FROM seals s WHERE session <> ?1 AND status <> ?2 \
+             AND number = (SELECT max(number) FROM seals WHERE session = s.session)",
+        )?
+        .query_map([GENESIS, REMOVED], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in ids {
+        match seal_state(conn, Some(keyring), &id)? {
+            SealState::Intact(_) => found.sessions_intact += 1,
+            SealState::InProgress => found.sessions_in_progress += 1,
+            SealState::Older => found.sessions_older += 1,
+            SealState::Unsigned => {}
+            SealState::Altered { what } => found.problem(id, what),
+        }
+    }
+    Ok(())
+}
+
+/// The id of a session by its row number.
+pub(super) fn id_of(conn: &Connection, key: i64) -> Result<SessionId, Error> {
+    let id: String = conn
+        .prepare_cached("SELECT id FROM sessions WHERE key = ?")?
+        .query_row([key], |row| row.get(0))?;
+    text(&id)
+}
