@@ -335,6 +335,12 @@ impl Trace {
         })
     }
 
+    /// Whether the document is the one that a trusted key signed. Asks the gate nothing.
+    pub fn is_as_signed(&self, keyring: &Keyring) -> bool {
+        matches!(self.signature(keyring), SignatureState::Valid { .. })
+            && self.digest().is_ok_and(|digest| digest == self.hash)
+    }
+
     fn signature(&self, keyring: &Keyring) -> SignatureState {
         match &self.signed {
             None => SignatureState::Missing,
