@@ -146,6 +146,10 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         .file
         .iter()
         .chain(&loaded.secret_files)
+        .chain(match &loaded.config.record.key {
+            Some(interlock_config::RecordKey::File(path)) => Some(path),
+            _ => None,
+        })
         .map(PathBuf::as_path)
         .collect();
     let mut assembled = from(&loaded.config, &Secrets::environment(), &own, store, folders)?;
