@@ -86,8 +86,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         return check(globals, &trace, &keys(globals, &arguments.key)?);
     }
     let loaded = settings::load(globals)?;
+    // Only read: a store that another key signed can be shown, and its trace then says so.
     let store = Store::open_signed(
-        &settings::store(globals, &loaded)?,
+        &settings::store(globals, &loaded)?.read_only(),
         settings::keyring(&loaded.config, &Folders::of_user())?,
     )?;
     let named = arguments.run.as_deref().unwrap_or_default();

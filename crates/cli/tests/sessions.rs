@@ -194,7 +194,14 @@ fn a_trace_is_replayed_in_another_process() {
     );
 
     let elsewhere = Home::empty();
+    let key = home.run(&["record", "key", "--json"]).json();
+    let key = text(&key, "public_key");
     let replayed = elsewhere.run(&["trace", "--replay", &file]);
+    assert!(
+        replayed.exit == Some(1) && replayed.stdout.contains("which is not trusted"),
+        "a signature counts only by a key that was named: {replayed}"
+    );
+    let replayed = elsewhere.run(&["trace", "--replay", &file, "--key", key]);
     assert_eq!(replayed.exit, Some(0), "{replayed}");
     insta::assert_snapshot!("replayed", elsewhere.steady(&replayed.to_string()));
     let checked = home.run(&["trace", session, "--check", "--json"]);
@@ -212,7 +219,7 @@ fn a_trace_is_replayed_in_another_process() {
         .unwrap();
     refused["outcome"] = serde_json::json!({ "answer": "answer_allowed" });
     std::fs::write(&file, trace.to_string()).unwrap();
-    let forged = elsewhere.run(&["trace", "--replay", &file, "--json"]);
+    let forged = elsewhere.run(&["trace", "--replay", &file, "--key", key, "--json"]);
     assert_eq!(
         (forged.exit, &forged.json()["same"]),
         (Some(1), &false.into()),

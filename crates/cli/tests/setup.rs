@@ -72,6 +72,7 @@ fn the_doctor_says_what_it_found_and_what_to_do() {
         [
             "configuration",
             "store",
+            "record key",
             "integrity",
             "privacy",
             "disk",

@@ -146,9 +146,6 @@ fn steady(text: &str, folder: &Path) -> String {
     let host = host.trim();
     let user = user(folder);
     let mut text = text.replace(&folder.display().to_string(), "[home]");
-    // Which machine this is depends on the machine.
-    let machine = regex::Regex::new(r"(?m)^  machine  .*\n").unwrap();
-    text = machine.replace_all(&text, "").into_owned();
     let named = [
         (format!("host:{host}"), "host:[host]"),
         (format!("({host}"), "([host]"),

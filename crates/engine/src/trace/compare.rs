@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
 use interlock_gate::{Catalogue, HoldStatus, VerificationEnd};
 use interlock_protocol::{
-    Arguments, CallId, ContentHash, Decision as Said, EvidenceId, HoldId, Outcome, PermitId, Receipt, Status,
-    ToolName, UserId, Verification,
+    CallId, ContentHash, Decision as Said, EvidenceId, ExecutionId, HoldId, Outcome, PermitId, Receipt,
+    Status, ToolCall, UserId, Verification,
 };
 use interlock_store::{Call, Step};
 use serde_json::Value;
@@ -27,6 +27,13 @@ struct Permitted {
     approved: Option<(HoldId, UserId)>,
 }
 
+/// A call that was put to the gate, and what it answered.
+struct Decided {
+    execution: ExecutionId,
+    call: ToolCall,
+    outcome: Value,
+}
+
 /// What the steps say about what ran.
 #[derive(Default)]
 struct Steps {
@@ -36,7 +43,7 @@ struct Steps {
     settled: BTreeMap<PermitId, (Receipt, Option<EvidenceId>)>,
     verified: BTreeMap<PermitId, Verification>,
     evidence: BTreeSet<EvidenceId>,
-    decided: Vec<(CallId, ToolName, Arguments)>,
+    decided: Vec<Decided>,
     /// The statuses with which answers were released in the run that the trace is about.
     released: Vec<Status>,
 }
@@ -83,7 +90,7 @@ impl Steps {
             self.verified.insert(end.permit, end.outcome);
         }
         match ask {
-            Ask::Decide { call, .. } => {
+            Ask::Decide { execution, call, .. } => {
                 if let Ok(Said::Allowed {
                     permit, plan_hash, ..
                 }) = said
@@ -91,7 +98,12 @@ impl Steps {
                     self.permit(permit, plan_hash, None);
                 }
                 if of_this_run {
-                    self.decided.push((call.id, call.tool, call.arguments));
+                    let outcome = step.outcome.clone();
+                    self.decided.push(Decided {
+                        execution,
+                        call,
+                        outcome,
+                    });
                 }
             }
             Ask::Redeem { hold, .. } => {
@@ -219,7 +231,9 @@ fn misfit(trace: &Trace, steps: &Steps, call: &Call) -> Option<&'static str> {
     if started.plan.session != trace.run.session_id || started.run != trace.run.run_id {
         return Some("it belongs to another run");
     }
-    if !steps.begun.contains(&started.permit) {
+    let unknown = |receipt: &Receipt| receipt.outcome == Outcome::InterruptedUnknown;
+    // A process may end between keeping that a call begins and beginning it: then it left no receipt.
+    if !steps.begun.contains(&started.permit) && !receipt.as_ref().is_none_or(unknown) {
         return Some("its permit was never begun");
     }
     let approved = started.hold.clone().zip(started.approved_by.clone());
@@ -273,7 +287,7 @@ fn readings(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) {
 fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<usize, Error> {
     let catalogue = Catalogue::built_in()?;
     let offer = Offer::new(catalogue.tools().map(interlock_gate::Tool::definition)).unwrap_or_default();
-    let mut proposed: BTreeMap<CallId, (String, Arguments)> = BTreeMap::new();
+    let mut proposed: BTreeMap<(ExecutionId, CallId), ToolCall> = BTreeMap::new();
     let mut proposals = 0;
     for asked in &trace.asked {
         if ContentHash::of(&asked.request) != asked.request_hash {
@@ -281,17 +295,18 @@ fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<u
         }
         for call in reread(&asked.facts, &offer) {
             proposals += 1;
-            proposed.insert(call.id, (call.tool.into(), call.arguments));
+            proposed.insert((asked.execution.clone(), call.id.clone()), call);
         }
     }
     // A person's own call has no reply.
     if trace.run.channel != "direct" {
-        for (id, tool, arguments) in &steps.decided {
-            match proposed.get(id) {
+        for (at, decided) in steps.decided.iter().enumerate() {
+            let id = &decided.call.id;
+            match proposed.get(&(decided.execution.clone(), id.clone())) {
                 None => problems.push(format!(
                     "{id} was put to the gate, and no recorded reply proposes it"
                 )),
-                Some((name, said)) if name != tool.as_str() || said != arguments => {
+                Some(call) if *call != decided.call && !is_rewrite(decided, &steps.decided[..at]) => {
                     problems.push(format!("{id} is not what the recorded reply proposes"));
                 }
                 Some(_) => {}
@@ -302,6 +317,40 @@ fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<u
         problems.push("the input is not the one that was given".to_owned());
     }
     Ok(proposals)
+}
+
+/// Whether a call is the bounded form that the gate offered when it refused the same call before.
+fn is_rewrite(decided: &Decided, before: &[Decided]) -> bool {
+    let command = |call: &ToolCall| {
+        call.arguments
+            .get("command")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let Some(rewritten) = command(&decided.call) else {
+        return false;
+    };
+    before.iter().any(|earlier| {
+        let (was, is) = (&earlier.call, &decided.call);
+        earlier.execution == decided.execution
+            && (&was.id, &was.tool) == (&is.id, &is.tool)
+            && was
+                .arguments
+                .iter()
+                .filter(|(name, _)| *name != "command")
+                .eq(is.arguments.iter().filter(|(name, _)| *name != "command"))
+            && says(&earlier.outcome, &rewritten)
+    })
+}
+
+/// Whether a text is somewhere in a value.
+fn says(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(found) => found == text,
+        Value::Array(values) => values.iter().any(|value| says(value, text)),
+        Value::Object(members) => members.values().any(|value| says(value, text)),
+        _ => false,
+    }
 }
 
 /// A run that has ended says so, and what it ended with was released.

@@ -9,6 +9,7 @@
 mod approvals;
 mod batches;
 mod budget;
+mod bundles;
 mod canary;
 mod collision;
 mod controllers;

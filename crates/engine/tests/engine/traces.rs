@@ -148,8 +148,7 @@ async fn no_change_of_any_node_goes_unnoticed() {
     let mut paths = Vec::new();
     nodes(&document, "", &mut paths);
     let mut tried = 0;
-    // Every seventh node: all of them take minutes, and each kind of node is there many times.
-    for path in paths.iter().step_by(7) {
+    for path in &paths {
         for (what, mut copy) in mutations(&document, path) {
             if copy.get("asked").is_some_and(Value::is_array)
                 && copy.get("evidence").is_some_and(Value::is_array)
