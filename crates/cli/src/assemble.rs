@@ -50,16 +50,12 @@ pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
 fn store_and_config(globals: &Globals) -> Result<(Options, Config), Failure> {
     let loaded = settings::load(globals);
     // A store that was named needs no configuration: what stops everything must not depend on it.
-    match &globals.store {
-        Some(text) => Ok((
-            text.parse::<Options>()?,
-            loaded.map(|loaded| loaded.config).unwrap_or_default(),
-        )),
-        None => {
-            let loaded = loaded?;
-            Ok((settings::store(globals, &loaded)?, loaded.config))
-        }
+    if let Some(text) = &globals.store {
+        let config = loaded.map(|loaded| loaded.config).unwrap_or_default();
+        return Ok((text.parse::<Options>()?, config));
     }
+    let loaded = loaded?;
+    Ok((settings::store(globals, &loaded)?, loaded.config))
 }
 
 /// The store, only to be read: nothing is signed, so no key is needed.

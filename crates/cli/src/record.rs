@@ -57,21 +57,18 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 }
 
 fn key(globals: &Globals, new: Option<&PathBuf>) -> Result<Ending, Failure> {
-    let (signer, kept_in) = match new {
-        Some(path) => (
-            KeySource::create(path).map_err(Failure::wrong)?,
-            path.display().to_string(),
-        ),
-        None => {
-            let loaded = settings::load(globals)?;
-            let source = settings::key_source(&loaded.config, &Folders::of_user());
-            let kept_in = match &source {
-                KeySource::File(path) => path.display().to_string(),
-                KeySource::Environment(name) => format!("environment variable {name}"),
-                KeySource::Credential(name) => format!("systemd credential {name}"),
-            };
-            (source.load().map_err(Failure::wrong)?, kept_in)
-        }
+    let (signer, kept_in) = if let Some(path) = new {
+        let signer = KeySource::create(path).map_err(Failure::wrong)?;
+        (signer, path.display().to_string())
+    } else {
+        let loaded = settings::load(globals)?;
+        let source = settings::key_source(&loaded.config, &Folders::of_user());
+        let kept_in = match &source {
+            KeySource::File(path) => path.display().to_string(),
+            KeySource::Environment(name) => format!("environment variable {name}"),
+            KeySource::Credential(name) => format!("systemd credential {name}"),
+        };
+        (source.load().map_err(Failure::wrong)?, kept_in)
     };
     let form = KeyForm {
         public_key: signer.public(),

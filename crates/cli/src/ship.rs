@@ -27,7 +27,7 @@ pub(crate) async fn run(store: Store, ship: Ship) {
             Ok(Some(checkpoint)) => sent.send(&ship, &checkpoint).await,
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(%error, "the end of the audit log cannot be read, so it is not sent")
+                tracing::warn!(%error, "the end of the audit log cannot be read, so it is not sent");
             }
         }
     }

@@ -417,7 +417,7 @@ fn assemble(header: &Header, parts: Vec<Line>) -> Result<Bundle, String> {
 fn inspect(bundle: Bundle, keyring: &Keyring) -> Verified {
     let mut faults = Vec::new();
     let mut whole = |what: String| faults.push(Fault { line: None, what });
-    let mut traces = Vec::new();
+    let mut checked = Vec::new();
     for trace in &bundle.traces {
         let run = &trace.run.run_id;
         match trace.check(Some(keyring)) {
@@ -425,7 +425,7 @@ fn inspect(bundle: Bundle, keyring: &Keyring) -> Verified {
                 for sentence in traced.sentences() {
                     whole(format!("{run}: {sentence}"));
                 }
-                traces.push(traced);
+                checked.push(traced);
             }
             Err(error) => whole(format!("{run}: {error}")),
         }
@@ -462,7 +462,7 @@ fn inspect(bundle: Bundle, keyring: &Keyring) -> Verified {
     }
     Verified {
         bundle: Some(bundle),
-        traces,
+        traces: checked,
         faults,
     }
 }

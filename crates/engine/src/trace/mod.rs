@@ -379,7 +379,7 @@ impl Told {
             }
             match serde_json::from_value(step.input.clone()) {
                 Ok(Ask::Settle { evidence, .. } | Ask::Observe { evidence, .. }) => {
-                    told.evidence.extend(evidence)
+                    told.evidence.extend(evidence);
                 }
                 Ok(Ask::Answer { evidence, .. }) => told.evidence.extend(evidence),
                 _ => {}

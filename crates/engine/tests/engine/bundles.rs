@@ -46,7 +46,7 @@ async fn a_changed_byte_is_found_with_its_line() {
         changed[at] = if changed[at] == b'1' { b'2' } else { b'1' };
         let text = String::from_utf8_lossy(&changed);
         let verified = verify(&text, &keyring);
-        let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = file[..file.floor_char_boundary(at)].matches('\n').count() + 1;
         assert!(!verified.holds(), "byte {at} was changed unseen");
         // A line end that is gone makes one line of two: the first of them is named.
         assert!(

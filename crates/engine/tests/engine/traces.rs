@@ -186,6 +186,9 @@ async fn another_key_and_no_signature_do_not_count() {
     assert!(!traced.holds());
 }
 
+/// A way to touch a trace, given the place of its write.
+type Change = fn(&mut Value, usize);
+
 /// What matters most does not even need the signature: with every hash made again it contradicts the rest.
 #[tokio::test]
 async fn what_matters_contradicts_the_rest_without_a_signature() {
@@ -197,28 +200,27 @@ async fn what_matters_contradicts_the_rest_without_a_signature() {
         .iter()
         .position(|call| call["approved_by"].is_string())
         .unwrap();
-    type Change = fn(&mut Value, usize);
     let cases: [(&str, Change); 12] = [
         ("a write is removed", |document, write| {
             document["calls"].as_array_mut().unwrap().remove(write);
         }),
         ("another approver", |document, write| {
-            document["calls"][write]["approved_by"] = json!("mallory")
+            document["calls"][write]["approved_by"] = json!("mallory");
         }),
         ("no approver", |document, write| {
-            document["calls"][write]["approved_by"] = Value::Null
+            document["calls"][write]["approved_by"] = Value::Null;
         }),
         ("another hold", |document, write| {
-            document["calls"][write]["hold"] = json!("hold_ffffffff")
+            document["calls"][write]["hold"] = json!("hold_ffffffff");
         }),
         ("another receipt", |document, write| {
-            document["calls"][write]["receipt"]["summary"] = json!("nothing")
+            document["calls"][write]["receipt"]["summary"] = json!("nothing");
         }),
         ("no receipt", |document, write| {
-            document["calls"][write]["receipt"] = Value::Null
+            document["calls"][write]["receipt"] = Value::Null;
         }),
         ("another verification", |document, write| {
-            document["calls"][write]["verification"] = json!("failed")
+            document["calls"][write]["verification"] = json!("failed");
         }),
         ("another plan", |document, write| {
             document["calls"][write]["plan"]["arguments"]["command"] = json!("true");
@@ -236,7 +238,7 @@ async fn what_matters_contradicts_the_rest_without_a_signature() {
             document["steps"].as_array_mut().unwrap().pop();
         }),
         ("another status", |document, _| {
-            document["status"] = json!("unverified")
+            document["status"] = json!("unverified");
         }),
     ];
     for (what, change) in cases {
