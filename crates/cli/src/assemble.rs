@@ -72,8 +72,12 @@ pub(crate) fn gate(config: &Config) -> Result<Gate, Failure> {
 
 /// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
 pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
+    over_store(open_store(globals)?)
+}
+
+/// The same, also where the signing key cannot be read: only for stopping writes, which must not fail because of that.
+pub(crate) fn bare_to_stop(globals: &Globals) -> Result<Assembled, Failure> {
     let store = match open_store(globals) {
-        // Stopping writes must not fail because a key cannot be read.
         Err(failure) => {
             let (options, _) = store_and_config(globals)?;
             let store = Store::open_without_key(&options)?;
@@ -82,6 +86,10 @@ pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
         }
         Ok(store) => store,
     };
+    over_store(store)
+}
+
+fn over_store(store: Store) -> Result<Assembled, Failure> {
     let secrets = Secrets::environment();
     from(&Config::default(), &secrets, &[], store, Folders::of_user())
 }

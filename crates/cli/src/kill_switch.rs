@@ -5,7 +5,7 @@ use interlock_gate::KillSwitch;
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::bare;
+use crate::assemble::{bare, bare_to_stop};
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::remote::Client;
@@ -54,7 +54,10 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         };
         return say(globals, writes["stopped"].as_bool().unwrap_or(true));
     }
-    let assembled = bare(globals)?;
+    let assembled = match arguments.what {
+        What::On => bare_to_stop(globals)?,
+        What::Off | What::Status => bare(globals)?,
+    };
     match arguments.what {
         What::On => {
             assembled
