@@ -203,7 +203,7 @@ fn systemctl(folder: &Path) -> String {
     let folder = folder.display();
     format!(
         "#!/bin/sh\ncd {folder} || exit 1\ncase \"$1 $2\" in\n\
-         'show '*) printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=%s\\n' \"$(cat active)\" \"$(cat since)\";;\n\
+         'show '*) printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=%s\\nInvocationID=%s\\n' \"$(cat active)\" \"$(cat since)\" \"$(cat since | tr -dc 0-9)\";;\n\
          '--no-ask-password restart'|'--no-ask-password start') sleep 0.01; echo active > active; \
          date -u '+%a %Y-%m-%d %H:%M:%S.%6N UTC' > since;;\n\
          '--no-ask-password stop') echo inactive > active;;\n\
