@@ -114,6 +114,7 @@ impl World {
         let infra = Infra::new(&connections, &secrets, vec![local]).unwrap();
         let fleet = Fleet::new(infra, Some(stage.host.clone()), None, Options::default());
         stage.toolbox = fleet.register(Toolbox::builder()).unwrap().build();
+        stage.inventory = Arc::new(fleet.clone());
         Self {
             stage,
             fleet,
