@@ -208,6 +208,10 @@ impl Gate {
     }
 
     /// Rule 5: the target was discovered in this session.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a target follows from the call, what the session discovered and what code knows"
+    )]
     pub(crate) fn resolve(
         &self,
         session: &mut Session,

@@ -209,6 +209,7 @@ impl Expectation {
             Self::GuestState { .. }
             | Self::UnitActivity { .. }
             | Self::FileHash { .. }
+            | Self::FilePatched { .. }
             | Self::FileAbsent { .. }
             | Self::ContainerState { .. }
             | Self::ReadyReplicas { .. }

@@ -29,14 +29,9 @@ pub fn name_key(text: &str) -> String {
     if let Some(address) = address(host) {
         return address.to_string();
     }
-    let host = match host.trim_end_matches('.') {
-        "" => host,
-        host => host,
-    };
-    if host.is_empty() {
-        text.to_lowercase()
-    } else {
-        host.to_lowercase()
+    match host.trim_end_matches('.') {
+        "" => text.to_lowercase(),
+        host => host.to_lowercase(),
     }
 }
 

@@ -150,6 +150,9 @@ fn a_free_form_command_is_observed_by_a_later_reading_that_shows_the_state_of_it
     }
 }
 
+/// Makes an observation of a run that is said to have started then.
+type Make<'a> = &'a dyn Fn(RunIdentity, jiff::Timestamp) -> Observation;
+
 /// Whatever the clocks of two machines say, only the machine's own count of runs decides.
 #[test]
 fn clock_skew_neither_verifies_nor_fails_a_restart() {
@@ -180,7 +183,6 @@ fn clock_skew_neither_verifies_nor_fails_a_restart() {
     let restarted = Expectation::UnitRestarted {
         unit: "nginx".to_owned(),
     };
-    type Make<'a> = &'a dyn Fn(RunIdentity, jiff::Timestamp) -> Observation;
     let kinds: [(Expectation, Make<'_>); 3] = [
         (Expectation::GuestRestarted, &guest),
         (restarted, &unit),

@@ -130,8 +130,7 @@ impl LocalHost {
             Some(target) => (target.id != self.inner.id).then(|| target.id.to_string()),
             None => ["target_resource_id", "target_host"]
                 .iter()
-                .filter_map(|name| arguments::text(plan, name))
-                .next()
+                .find_map(|name| arguments::text(plan, name))
                 .map(str::to_owned),
         };
         match elsewhere {
