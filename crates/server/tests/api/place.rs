@@ -53,11 +53,12 @@ impl Machine {
     }
 
     fn unit(&self) -> Observation {
+        let run = RunIdentity::named(format!("invocation {}", self.changes()));
         Observation::Unit {
             unit: "nginx".to_owned(),
             activity: UnitActivity::Active,
             active_since: self.restarts.lock().unwrap().last().copied(),
-            run: RunIdentity::named(format!("invocation {}", self.changes())),
+            run,
         }
     }
 }
