@@ -113,7 +113,7 @@ impl Infra {
         input: &str,
     ) -> Result<Output, Error> {
         let cancel = CancellationToken::new();
-        Box::pin(self.enter(resource, &probe.argv(), Some(input), PROBE, &cancel)).await
+        Box::pin(self.enter(resource, None, &probe.argv(), Some(input), PROBE, &cancel)).await
     }
 
     /// How much input a command in this resource can be given at once.
