@@ -182,10 +182,8 @@ pub(crate) fn json_line(level: &str, text: &str) -> Option<String> {
 pub(crate) fn say(text: &str) {
     let line = json_line("INFO", text).unwrap_or_else(|| {
         let mut line = screen(text, Paint::On);
-        if !line.ends_with('
-') {
-            line.push('
-');
+        if !line.ends_with('\n') {
+            line.push('\n');
         }
         line
     });

@@ -207,10 +207,11 @@ impl<'g> Model<'g> {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
+        let names = self.names_now();
         let situation = Situation {
             now: self.now,
             governance,
-            names: self.names,
+            names: &names,
         };
         match self.gate.decide(
             &mut self.world,
@@ -426,10 +427,11 @@ impl<'g> Model<'g> {
         if self.gate.broken(Sabotage::ApprovesAnotherPlan) {
             hold.plan.arguments.insert("action".to_owned(), "stop".into());
         }
+        let names = self.names_now();
         let situation = Situation {
             now: self.now,
             governance,
-            names: self.names,
+            names: &names,
         };
         for mut attempt in [hold.clone(), before.clone()] {
             let (token, mut record) = before.open_for(self.approver.clone(), [7; 32], self.now);
@@ -483,6 +485,21 @@ impl<'g> Model<'g> {
             .collect();
         let session = &mut self.sessions[open.actor.0];
         self.gate.rediscover(session, &open.actor.1, known, self.now);
+    }
+
+    /// What names stand for, with the machines that have those names now.
+    fn names_now(&self) -> Vec<NameEntry> {
+        self.names
+            .iter()
+            .map(|entry| NameEntry {
+                name: entry.name.clone(),
+                resources: entry
+                    .resources
+                    .iter()
+                    .map(|resource| self.as_it_is(resource))
+                    .collect(),
+            })
+            .collect()
     }
 
     /// A resource with the machine that has its name now.

@@ -316,6 +316,10 @@ fn inside() -> Vec<(&'static str, &'static str, serde_json::Value)> {
             "infra_file_edit",
             json!({"action": "append", "path": "/etc/x", "content": "x"}),
         ),
+        (
+            "infra_file_edit",
+            json!({"action": "patch", "path": "/etc/x", "edits": [{"find": "a", "replace": "b"}]}),
+        ),
         ("read_file", json!({"path": "/etc/x"})),
         ("list_directory", json!({"path": "/etc"})),
         ("write_file", json!({"path": "/etc/x", "content": "x"})),
