@@ -15,7 +15,7 @@ use crate::Ending;
 use crate::assemble::assemble;
 use crate::chat::commands::Command;
 use crate::chat::prompt::Prompt;
-use crate::decide::how_to_decide;
+use crate::decide::{check_known, how_to_decide};
 use crate::drive::{Driver, ending, is_end};
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
@@ -165,7 +165,7 @@ impl Chat<'_> {
         let paint = globals.paint(&io::stderr());
         if status == Status::Held && !globals.can_ask() {
             for hold in self.driver.open_holds(session).await? {
-                self.show_hold(&hold);
+                self.show_hold(&hold).await;
             }
         }
         if let Some(error) = &facts.session.error {
@@ -179,13 +179,15 @@ impl Chat<'_> {
         Ok(())
     }
 
-    fn show_hold(&self, hold: &Hold) {
+    async fn show_hold(&self, hold: &Hold) {
         let paint = self.driver.globals.paint(&io::stderr());
-        say(&paint.paint(
-            Tone::Careful,
-            "This waits for a human; /approve or /deny it here:",
-        ));
+        // Whoever is refused here is not told to try.
+        let head = match check_known(self.driver.assembled.store(), hold).await {
+            Ok(()) => "This waits for a human; /approve or /deny it here:",
+            Err(_) => "This waits for a human:",
+        };
+        say(&paint.paint(Tone::Careful, head));
         say(&plan::render(hold, jiff::Timestamp::now(), paint));
-        say(&how_to_decide(hold));
+        say(&how_to_decide(self.driver.assembled.store(), hold).await);
     }
 }

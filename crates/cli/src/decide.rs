@@ -54,7 +54,14 @@ pub(crate) fn typed(line: &str) -> Typed {
 }
 
 /// How someone who is not at this terminal can decide.
-pub(crate) fn how_to_decide(hold: &Hold) -> String {
+pub(crate) async fn how_to_decide(store: &Store, hold: &Hold) -> String {
+    if check_known(store, hold).await.is_err() {
+        return format!(
+            "four eyes are wanted here: somebody else decides, on the page, or with a token of their own:\n  \
+             INTERLOCK_TOKEN=TOKEN interlock --server URL approvals approve {} --plan-hash {}",
+            hold.id, hold.plan_hash
+        );
+    }
     format!(
         "approve it with\n  interlock approvals approve {} --plan-hash {}\nor deny it with\n  interlock approvals deny {} --reason WHY",
         hold.id, hold.plan_hash, hold.id
@@ -97,7 +104,10 @@ pub(crate) async fn ask(driver: &mut Driver<'_>, hold: &Hold) -> Result<Decided,
             }
         };
         let Some(line) = line else {
-            say(&format!("\nnot decided; {}", how_to_decide(hold)));
+            say(&format!(
+                "\nnot decided; {}",
+                how_to_decide(driver.assembled.store(), hold).await
+            ));
             return Ok(Decided::Later);
         };
         let (engine, by) = (&driver.assembled.engine, &driver.assembled.by);

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
@@ -151,6 +152,7 @@ impl Globals {
             .with_env_filter(filter)
             .with_writer(AboveTheBar)
             .with_ansi(self.paint(&io::stderr()) == Paint::On);
+        JSON_LOG.store(matches!(self.log_format, LogFormat::Json), Ordering::Relaxed);
         // A second log in one process can only be one of a test.
         let _ = match self.log_format {
             LogFormat::Text => builder.try_init(),
@@ -160,12 +162,31 @@ impl Globals {
     }
 }
 
+/// Whether standard error carries one JSON document per line, and nothing else.
+static JSON_LOG: AtomicBool = AtomicBool::new(false);
+
+/// A text in the form of the log, where that is JSON.
+pub(crate) fn json_line(level: &str, text: &str) -> Option<String> {
+    JSON_LOG.load(Ordering::Relaxed).then(|| {
+        let document = serde_json::json!({
+            "timestamp": jiff::Timestamp::now(),
+            "level": level,
+            "fields": { "message": text.trim_end() },
+            "target": "interlock",
+        });
+        format!("{document}\n")
+    })
+}
+
 /// Writes a line to standard error. If that is gone too, there is nobody left to tell.
 pub(crate) fn say(text: &str) {
-    let mut line = screen(text, Paint::On);
-    if !line.ends_with('\n') {
-        line.push('\n');
-    }
+    let line = json_line("INFO", text).unwrap_or_else(|| {
+        let mut line = screen(text, Paint::On);
+        if !line.ends_with('\n') {
+            line.push('\n');
+        }
+        line
+    });
     above_the_bar(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });

@@ -216,7 +216,8 @@ fn main() -> ExitCode {
             // If standard error is gone too, there is nobody left to tell.
             // A failure may repeat what a server or a file said.
             let said = terminal::visible_lines(&failure.to_string());
-            let _ = writeln!(io::stderr(), "error: {said}");
+            let line = globals::json_line("ERROR", &said).unwrap_or_else(|| format!("error: {said}\n"));
+            let _ = io::stderr().write_all(line.as_bytes());
             if globals.json {
                 let (error, message) = (failure.word(), failure.to_string());
                 let document = serde_json::json!({ "error": { "code": error, "message": message } });

@@ -106,6 +106,10 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let sessions = store.sessions(&filter).await?;
     let forms: Vec<SessionForm<'_>> = sessions.iter().map(SessionForm::from).collect();
     globals.print_lines(&forms, |paint| {
+        if sessions.is_empty() && arguments.narrows() {
+            return "no session matches; `interlock sessions` without options lists the newest ones\n"
+                .to_owned();
+        }
         if sessions.is_empty() {
             return "no sessions; ask something with `interlock run 'your question'`\n".to_owned();
         }
@@ -121,6 +125,13 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         table.render(paint)
     })?;
     Ok(Ending::Done)
+}
+
+impl Arguments {
+    /// Whether only some sessions are asked for.
+    fn narrows(&self) -> bool {
+        !self.status.is_empty() || self.alert_type.is_some() || self.search.is_some()
+    }
 }
 
 /// The beginning of an id, long enough to be unique among very many.

@@ -1,12 +1,14 @@
 //! Runs what a reply proposes: each call through the gate, reads side by side, one write at a time, everything kept
 //! before and after.
 
-use std::collections::VecDeque;
-use std::time::Instant;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use interlock_gate::{Decision, Ended, Hold, HoldStatus, Permit, Refusal, Started};
-use interlock_protocol::{Decision as Said, EventBody, Outcome, Proposal, ToolCall, ToolKind, ToolResponse};
+use interlock_gate::{Decision, Ended, Hold, HoldStatus, NameEntry, Permit, Refusal, Started};
+use interlock_protocol::{
+    Decision as Said, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
+};
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use interlock_tools::Done;
 use jiff::Timestamp;
@@ -18,6 +20,11 @@ use crate::count;
 use crate::error::Error;
 use crate::tell::Unasked;
 use crate::work::Work;
+
+/// How long a write waits for what is observed before it.
+const BASELINE_WITHIN: Duration = Duration::from_secs(15);
+/// The longest name that is looked up.
+const MOST_NAME: usize = 512;
 
 /// A call that has its permit and was kept as about to run.
 pub(crate) struct Ready {
@@ -76,6 +83,7 @@ impl Agent {
         }
         while !rest.is_empty() {
             let group = next_group(work, &mut rest);
+            let names = names_in(work, &group).await;
             let mut ready = Vec::new();
             let mut held = false;
             for call in group {
@@ -83,7 +91,7 @@ impl Agent {
                     self.not_run(work, &call, Unasked::HeldBefore, now);
                     continue;
                 }
-                match self.put(work, call, now) {
+                match self.put(work, call, &names, now) {
                     Put::Ready(call) => ready.push(*call),
                     Put::Answered => {}
                     Put::Held => held = true,
@@ -110,8 +118,8 @@ impl Agent {
     }
 
     /// Puts one call to the gate. A refused read that has an equivalent which ends is tried once in that form.
-    fn put(&mut self, work: &Work, call: ToolCall, now: Timestamp) -> Put {
-        let (call, decision, rewritten) = match self.decide(work, &call, now) {
+    fn put(&mut self, work: &Work, call: ToolCall, names: &[NameEntry], now: Timestamp) -> Put {
+        let (call, decision, rewritten) = match self.decide(work, &call, names, now) {
             Decision::Block(refusal) => match rewrite(work, &call, &refusal) {
                 None => {
                     self.refuse(work, &call, &refusal, now);
@@ -120,7 +128,7 @@ impl Agent {
                 Some((better, written)) => {
                     work.count_refusal(&refusal);
                     self.refused_event(Some(&call.id), &refusal);
-                    let decision = self.decide(work, &better, now);
+                    let decision = self.decide(work, &better, names, now);
                     (better, decision, Some(written))
                 }
             },
@@ -151,9 +159,9 @@ impl Agent {
         }
     }
 
-    fn decide(&mut self, work: &Work, call: &ToolCall, now: Timestamp) -> Decision {
+    fn decide(&mut self, work: &Work, call: &ToolCall, names: &[NameEntry], now: Timestamp) -> Decision {
         let execution = self.record.id.clone();
-        work.gate(|tape, world| tape.decide(world, &execution, call.clone(), now))
+        work.gate(|tape, world| tape.decide(world, &execution, call.clone(), names, now))
     }
 
     /// Tells that a call waits for a human.
@@ -202,6 +210,7 @@ impl Agent {
             approved_by: permit.approved_by().cloned(),
             hold: hold.map(|(hold, _)| hold.id.clone()),
             started_at: now,
+            baseline: Vec::new(),
         }));
         let mut metadata = call_metadata(&call, &permit);
         let (hold, shown) = hold.unzip();
@@ -234,6 +243,9 @@ impl Agent {
     ) -> Result<(), Error> {
         if ready.is_empty() {
             return Ok(());
+        }
+        for call in ready.iter().filter(|call| call.permit.kind() == ToolKind::Write) {
+            self.take_baseline(work, &call.permit).await;
         }
         // Nothing runs that was not kept as about to run.
         if let Err(error) = self.keep(work).await {
@@ -314,6 +326,26 @@ impl Agent {
             work.keep_receipt(pending).await?;
         }
         Ok(())
+    }
+
+    /// Observes what a write is about to change, as far as its verification needs that.
+    async fn take_baseline(&mut self, work: &Work, permit: &Permit) {
+        let look = work.engine.setup.inventory.baseline(permit.plan());
+        let Ok(baseline) = tokio::time::timeout(BASELINE_WITHIN, look).await else {
+            tracing::warn!(session = %work.session(), "what a write is about to change could not be observed in time");
+            return;
+        };
+        if baseline.is_empty() {
+            return;
+        }
+        for record in &mut self.pending {
+            if let Record::Started(call) = record
+                && call.permit == *permit.id()
+            {
+                call.baseline.clone_from(&baseline);
+            }
+        }
+        work.tape().baseline(permit.id(), baseline, Timestamp::now());
     }
 
     /// Takes what running did back to the gate, and writes it down.
@@ -528,6 +560,51 @@ fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
         group.extend(rest.pop_front());
     }
     group
+}
+
+/// What the names in these reads stand for, where the session has not discovered it. Looked up once, before the gate is asked:
+/// what is decided on is what runs.
+async fn names_in(work: &Work, calls: &[ToolCall]) -> Vec<NameEntry> {
+    let catalogue = work.engine.setup.gate.catalogue();
+    let inventory = &work.engine.setup.inventory;
+    let mut wanted: BTreeSet<String> = BTreeSet::new();
+    for call in calls {
+        let Some(tool) = catalogue.get(call.tool.as_str()) else {
+            continue;
+        };
+        if tool.action(&call.arguments).kind != ToolKind::Read {
+            continue;
+        }
+        let TargetRule::Arguments { arguments } = &tool.definition().target else {
+            continue;
+        };
+        let named: Vec<&str> = arguments
+            .iter()
+            .filter_map(|target| call.text_argument(target.name.as_str()))
+            .filter(|name| name.len() <= MOST_NAME)
+            .collect();
+        if named.is_empty() {
+            wanted.insert(String::new());
+        }
+        let tape = work.tape();
+        let known = tape.session().context();
+        let unknown = named
+            .into_iter()
+            .filter(|name| !known.knows(name, Timestamp::now()));
+        wanted.extend(unknown.map(str::to_owned));
+    }
+    let mut names = Vec::with_capacity(wanted.len());
+    for name in wanted {
+        let resources = if name.is_empty() {
+            inventory.here().into_iter().collect()
+        } else {
+            inventory.find(&name).await
+        };
+        if !resources.is_empty() {
+            names.push(NameEntry { name, resources });
+        }
+    }
+    names
 }
 
 /// The same call with the command that the refusal offers in its place.

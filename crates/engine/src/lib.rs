@@ -59,7 +59,7 @@ pub use replay::{Difference, Error as ReplayError, Replayed, replay};
 pub use rules::{Error as RulesError, Rules};
 pub use run::Outcome;
 pub use submit::{MAX_INPUT, Submission};
-pub use tape::{Ask, Found, Rival};
+pub use tape::{Ask, Found, Named, Rival};
 pub use trace::{Error as TraceError, Rows, SignatureState, Signed, Trace, Traced};
 pub use worker::{Queue, Workers};
 pub use writes::WritesState;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use interlock_gate::{
     Approval, Conclusion, ContextLimits, Decision, DueReading, Gate, Hold, HoldStatus, InterruptedWrite,
-    KillSwitch, Moment, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions,
-    Situation, Started, ToolScope, World, WriteRecord,
+    KillSwitch, Moment, NameEntry, Permit, Question, Refusal, Report, ResolvedResource, Session,
+    SessionOptions, Situation, Started, ToolScope, World, WriteRecord,
 };
 use interlock_protocol::{Evidence, EvidenceId, PermitId, ResourceId, UserId};
 use interlock_store::Step;
@@ -182,16 +182,18 @@ impl Player<'_> {
             Ask::Decide {
                 execution,
                 call,
+                names,
                 stopped,
                 rivals,
             } => {
                 let rivals = self.at(stopped, &rivals);
+                let names: Vec<NameEntry> = names.iter().map(NameEntry::from).collect();
                 let decision = self.gate.decide(
                     &mut self.world,
                     &mut self.session,
                     &execution,
                     call,
-                    Situation::at(now),
+                    Situation::at(now).with_names(&names),
                 );
                 self.leave(rivals);
                 let outcome = json!(said(&decision));
@@ -199,6 +201,10 @@ impl Player<'_> {
                     self.permits.insert(permit.id().clone(), permit);
                 }
                 outcome
+            }
+            Ask::Baseline { permit, observed } => {
+                self.gate.baseline(&mut self.session, &permit, observed);
+                Value::Null
             }
             Ask::Begin { permit, stopped } => match self.permits.remove(&permit) {
                 None => json!({ "error": "no such permit" }),
@@ -294,12 +300,14 @@ impl Player<'_> {
             Ask::RestoreWrite {
                 receipt,
                 plan,
+                baseline,
                 verification,
                 approved_by,
             } => {
                 let write = WriteRecord {
                     receipt: *receipt,
                     plan: Arc::new(*plan),
+                    baseline,
                     verification,
                     approved_by,
                 };
@@ -309,12 +317,14 @@ impl Player<'_> {
             Ask::Interrupted {
                 permit,
                 plan,
+                baseline,
                 started_at,
                 approved_by,
             } => {
                 let write = InterruptedWrite {
                     permit,
                     plan: Arc::new(*plan),
+                    baseline,
                     started_at,
                     approved_by,
                 };

@@ -150,6 +150,7 @@ impl Agent {
             let write = WriteRecord {
                 receipt: receipt.clone(),
                 plan: Arc::new(call.started.plan.clone()),
+                baseline: call.started.baseline.clone(),
                 verification: call.verification,
                 approved_by: call.started.approved_by.clone(),
             };
@@ -250,6 +251,7 @@ impl Agent {
                     let write = InterruptedWrite {
                         permit: started.permit.clone(),
                         plan: Arc::new(started.plan.clone()),
+                        baseline: started.baseline.clone(),
                         started_at: started.started_at,
                         approved_by: started.approved_by.clone(),
                     };

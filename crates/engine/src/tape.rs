@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
     Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation,
-    Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
+    Moment, NameEntry, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled,
+    Situation, Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
 };
 use interlock_protocol::{
-    Arguments, Evidence, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall, UserId,
+    Arguments, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall,
+    UserId,
 };
 use interlock_store::Step;
 use jiff::Timestamp;
@@ -22,7 +23,7 @@ use crate::rules::Rules;
 mod ask;
 mod outcome;
 
-pub use ask::{Ask, Found, Rival};
+pub use ask::{Ask, Found, Named, Rival};
 pub(crate) use outcome::{
     answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome, redeemed_outcome,
     refused, said, settled_outcome,
@@ -165,19 +166,35 @@ impl Tape {
         world: &mut World,
         execution: &ExecutionId,
         call: ToolCall,
+        names: &[NameEntry],
         now: Timestamp,
     ) -> Decision {
         let ask = Ask::Decide {
             execution: execution.clone(),
             call: call.clone(),
+            names: names.iter().map(Named::from).collect(),
             stopped: world.kill_switch == KillSwitch::Engaged,
             rivals: self.rivals(world),
         };
-        let decision = self
-            .gate
-            .decide(world, &mut self.session, execution, call, Situation::at(now));
+        let decision = self.gate.decide(
+            world,
+            &mut self.session,
+            execution,
+            call,
+            Situation::at(now).with_names(names),
+        );
         self.note(&ask, json!(said(&decision)), now);
         decision
+    }
+
+    /// Takes what code observed right before a write begins.
+    pub(crate) fn baseline(&mut self, permit: &PermitId, observed: Vec<Observation>, now: Timestamp) {
+        let ask = Ask::Baseline {
+            permit: permit.clone(),
+            observed: observed.clone(),
+        };
+        self.gate.baseline(&mut self.session, permit, observed);
+        self.note(&ask, Value::Null, now);
     }
 
     /// Consumes a permit. `Err` is what the proposer is told.
@@ -332,6 +349,7 @@ impl Tape {
         let ask = Ask::RestoreWrite {
             receipt: Box::new(write.receipt.clone()),
             plan: Box::new((*write.plan).clone()),
+            baseline: write.baseline.clone(),
             verification: write.verification,
             approved_by: write.approved_by.clone(),
         };
@@ -348,6 +366,7 @@ impl Tape {
         let ask = Ask::Interrupted {
             permit: write.permit.clone(),
             plan: Box::new((*write.plan).clone()),
+            baseline: write.baseline.clone(),
             started_at: write.started_at,
             approved_by: write.approved_by.clone(),
         };

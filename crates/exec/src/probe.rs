@@ -56,7 +56,7 @@ impl Probe {
                 "show",
                 "--no-pager",
                 "--timestamp=us+utc",
-                "--property=LoadState,ActiveState,SubState,ActiveEnterTimestamp",
+                "--property=LoadState,ActiveState,SubState,ActiveEnterTimestamp,ActiveEnterTimestampMonotonic,InvocationID",
                 "--",
                 unit.as_str(),
             ]),

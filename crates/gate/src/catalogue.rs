@@ -12,6 +12,8 @@ use interlock_protocol::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::bearing;
+
 const BUILT_IN: &str = include_str!("../tools.toml");
 const DEFAULT_TIMEOUT: NonZeroU32 = NonZeroU32::new(30).unwrap();
 
@@ -35,6 +37,32 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A write says neither what must be observed after it nor why nothing can be.
+    #[error(
+        "`{tool}` {action}: a write needs `expect`, or `free_form` with the reason why nothing particular can be expected"
+    )]
+    NoExpectation {
+        /// The tool.
+        tool: ToolName,
+        /// The action.
+        action: String,
+    },
+    /// A read does not say whether its result shows the state of its target, or a write says that it does.
+    #[error("`{tool}` {action}: a read needs `state`, and only a read has it")]
+    NoState {
+        /// The tool.
+        tool: ToolName,
+        /// The action.
+        action: String,
+    },
+    /// A synonym does not lead to an action of the tool.
+    #[error("`{tool}`: a synonym leads to `{action}`, which is no action of it")]
+    Synonym {
+        /// The tool.
+        tool: ToolName,
+        /// The action.
+        action: String,
+    },
     /// A tool that may write says nowhere what it writes to.
     #[error("`{0}` may write, yet declares no target: its effect could not be looked at")]
     WriteWithoutTarget(ToolName),
@@ -47,8 +75,14 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExpectRule {
-    /// The guest or container began to run after the write.
+    /// The guest or container runs, and not in the run in which it was before the write.
     Restarted,
+    /// The container was made again under its own image name.
+    Updated,
+    /// The workload runs a specification that is newer than the one from before the write.
+    RolledOut,
+    /// The object is gone, or another of its name is in its place.
+    Replaced,
     /// The resource is gone.
     Absent,
     /// The guest or container is in this state.
@@ -62,7 +96,7 @@ pub enum ExpectRule {
         /// The argument.
         argument: String,
     },
-    /// The unit that this argument names became active after the write.
+    /// The unit that this argument names is active, and not in the run in which it was before the write.
     UnitRestarted(String),
     /// The file that one argument names has the content that another gives.
     File {
@@ -73,8 +107,17 @@ pub enum ExpectRule {
     },
     /// The file that this argument names has what the write made of it.
     FilePatched(String),
+    /// The file that one argument names has its content from before the write, and what another gives after it.
+    FileAppended {
+        /// The argument with the path.
+        path: String,
+        /// The argument with the added text.
+        content: String,
+    },
     /// The file that this argument names is gone.
     FileAbsent(String),
+    /// A note with the text that this argument gives is kept.
+    Note(String),
     /// The container runs from the image that this argument names.
     Image(String),
     /// As many replicas are ready as this argument says.
@@ -106,6 +149,9 @@ impl ExpectRule {
         Ok(match self {
             Self::Restarted if container => Expectation::ContainerRestarted,
             Self::Restarted => Expectation::GuestRestarted,
+            Self::Updated => Expectation::ContainerUpdated,
+            Self::RolledOut => Expectation::RolledOut,
+            Self::Replaced => Expectation::Replaced,
             Self::Absent => Expectation::Absent,
             Self::State(state) if container => Expectation::ContainerState { state: *state },
             Self::State(state) => Expectation::GuestState { state: *state },
@@ -122,7 +168,14 @@ impl ExpectRule {
                 hash: interlock_protocol::ContentHash::of(text(content)?),
             },
             Self::FilePatched(path) => Expectation::FilePatched { path: text(path)? },
+            Self::FileAppended { path, content } => Expectation::FileAppended {
+                path: text(path)?,
+                added: interlock_protocol::ContentHash::of(text(content)?),
+            },
             Self::FileAbsent(path) => Expectation::FileAbsent { path: text(path)? },
+            Self::Note(argument) => Expectation::NoteKept {
+                text: interlock_protocol::ContentHash::of(text(argument)?),
+            },
             Self::Image(argument) => Expectation::ContainerImage {
                 image: text(argument)?,
             },
@@ -159,6 +212,21 @@ pub enum Discovery {
     Exempt,
 }
 
+/// Whether the result of a read shows the state of its target. Logs, lists of events and lists of other things do not.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum ShowsState {
+    /// It does, or it does not, whatever the arguments. A command or a path is judged by what it reads besides.
+    Always(bool),
+    /// It does if this argument has one of these values.
+    Where {
+        /// The argument.
+        argument: String,
+        /// The values.
+        values: BTreeSet<String>,
+    },
+}
+
 /// What one action of a tool does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
@@ -182,6 +250,26 @@ pub struct Action {
     pub kinds: BTreeSet<ResourceKind>,
     /// What must be observed afterwards.
     pub expect: Option<ExpectRule>,
+    /// Why nothing particular can be expected of a write.
+    pub free_form: Option<String>,
+    /// Whether the result of a read shows the state of its target.
+    pub state: ShowsState,
+}
+
+impl Action {
+    /// Whether the result of a call shows the state of its target, so that it ends the verification of a free-form write.
+    pub fn shows_state(&self, arguments: &Arguments) -> bool {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let declared = match &self.state {
+            ShowsState::Always(shows) => *shows,
+            ShowsState::Where { argument, values } => {
+                text(argument).is_some_and(|value| values.contains(value))
+            }
+        };
+        let command = self.command.as_deref().and_then(text);
+        let path = self.path.as_deref().and_then(text);
+        declared && command.is_none_or(bearing::command_shows_state) && !path.is_some_and(bearing::is_log)
+    }
 }
 
 /// The arguments that say again what the uid of a target says.
@@ -194,6 +282,25 @@ pub(crate) struct ObjectRule {
     pub(crate) name: String,
 }
 
+/// Arguments that say the same as others.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Synonym {
+    /// What a call says.
+    when: BTreeMap<String, String>,
+    /// What it says in the form that has an action of its own.
+    is: BTreeMap<String, String>,
+}
+
+impl Synonym {
+    fn is_meant_by(&self, arguments: &Arguments) -> bool {
+        let says = |(name, value): (&String, &String)| {
+            arguments.get(name).and_then(Value::as_str) == Some(value.as_str())
+        };
+        self.when.iter().all(says)
+    }
+}
+
 /// A tool as the gate knows it.
 #[derive(Debug)]
 pub struct Tool {
@@ -202,6 +309,7 @@ pub struct Tool {
     object: Option<ObjectRule>,
     discriminator: Option<String>,
     actions: BTreeMap<String, Action>,
+    synonyms: Vec<Synonym>,
     /// What holds where no action is picked by an argument.
     always: Action,
     /// What holds for an action that is missing or not listed.
@@ -230,19 +338,73 @@ impl Tool {
         self.actions.contains_key(action)
     }
 
-    /// The action that a call names, as it names it.
-    pub fn action_name<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    /// Every action of its own, by name.
+    pub fn actions(&self) -> impl Iterator<Item = (&str, &Action)> {
+        let named = self.actions.iter().map(|(name, action)| (name.as_str(), action));
+        let always = self.discriminator.is_none().then_some(("", &self.always));
+        named.chain(always)
+    }
+
+    /// The arguments of every synonym, and those that they stand for.
+    pub fn synonyms(&self) -> impl Iterator<Item = (Arguments, Arguments)> {
+        let arguments = |said: &BTreeMap<String, String>| {
+            said.iter()
+                .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+                .collect()
+        };
+        self.synonyms
+            .iter()
+            .map(move |synonym| (arguments(&synonym.when), arguments(&synonym.is)))
+    }
+
+    /// The same call in the one form that its action has: a synonym is replaced by what it stands for.
+    pub fn normalised(&self, mut arguments: Arguments) -> Arguments {
+        let Some(synonym) = self.synonym(&arguments) else {
+            return arguments;
+        };
+        for name in synonym.when.keys() {
+            arguments.remove(name);
+        }
+        for (name, value) in &synonym.is {
+            arguments.insert(name.clone(), Value::from(value.as_str()));
+        }
+        arguments
+    }
+
+    /// An argument that only synonyms have and that says nothing in a call with these (normalised) arguments.
+    pub(crate) fn contradicts(&self, arguments: &Arguments) -> Option<&str> {
+        let discriminator = self.discriminator.as_deref();
+        self.synonyms
+            .iter()
+            .flat_map(|synonym| synonym.when.keys())
+            .map(String::as_str)
+            .find(|name| Some(*name) != discriminator && arguments.contains_key(*name))
+    }
+
+    fn synonym(&self, arguments: &Arguments) -> Option<&Synonym> {
+        self.synonyms
+            .iter()
+            .find(|synonym| synonym.is_meant_by(arguments))
+    }
+
+    /// The action that a call names, synonyms resolved.
+    pub fn action_name<'a>(&'a self, arguments: &'a Arguments) -> Option<&'a str> {
         let argument = self.discriminator.as_deref().unwrap_or("action");
-        arguments.get(argument).and_then(Value::as_str)
+        let meant = self
+            .synonym(arguments)
+            .and_then(|synonym| synonym.is.get(argument));
+        match meant {
+            Some(action) => Some(action.as_str()),
+            None => arguments.get(argument).and_then(Value::as_str),
+        }
     }
 
     /// What a call with these arguments does. What is not said clearly is a write.
     pub fn action(&self, arguments: &Arguments) -> &Action {
         match &self.discriminator {
             None => &self.always,
-            Some(argument) => arguments
-                .get(argument)
-                .and_then(Value::as_str)
+            Some(_) => self
+                .action_name(arguments)
                 .and_then(|action| self.actions.get(action))
                 .unwrap_or(&self.unclear),
         }
@@ -328,6 +490,7 @@ impl Catalogue {
                 ToolKind::Write,
             ),
         };
+        let name = definition.name.clone();
         let action = |kind| Action {
             kind,
             risk: definition.risk,
@@ -343,6 +506,9 @@ impl Catalogue {
             power: false,
             kinds: BTreeSet::new(),
             expect: None,
+            free_form: (kind == ToolKind::Write)
+                .then(|| "its tool server does not say what the call changes".to_owned()),
+            state: ShowsState::Always(kind != ToolKind::Write && !bearing::names_a_list(name.as_str())),
         };
         let parts = Parts {
             fixed_target: target,
@@ -350,8 +516,15 @@ impl Catalogue {
             discriminator,
             actions: kinds
                 .into_iter()
-                .map(|(name, kind)| (name, action(kind)))
+                .map(|(name, kind)| {
+                    let mut action = action(kind);
+                    if bearing::names_a_list(&name) {
+                        action.state = ShowsState::Always(false);
+                    }
+                    (name, action)
+                })
                 .collect(),
+            synonyms: Vec::new(),
             always: action(always),
             unclear: Action {
                 risk: RiskLevel::High,
@@ -399,6 +572,7 @@ struct Parts {
     object: Option<ObjectRule>,
     discriminator: Option<String>,
     actions: BTreeMap<String, Action>,
+    synonyms: Vec<Synonym>,
     always: Action,
     unclear: Action,
 }
@@ -406,6 +580,7 @@ struct Parts {
 impl Parts {
     fn into_tool(self, definition: ToolDefinition) -> Result<Tool, Error> {
         definition.check()?;
+        self.check_synonyms(&definition.name)?;
         let may_write = self.discriminator.is_some()
             || self.always.kind == ToolKind::Write
             || self.actions.values().any(|action| action.kind == ToolKind::Write);
@@ -430,10 +605,48 @@ impl Parts {
             object: self.object,
             discriminator: self.discriminator,
             actions: self.actions,
+            synonyms: self.synonyms,
             always: self.always,
             unclear: self.unclear,
             validator,
         })
+    }
+
+    fn check_synonyms(&self, tool: &ToolName) -> Result<(), Error> {
+        for synonym in &self.synonyms {
+            let action = self
+                .discriminator
+                .as_ref()
+                .and_then(|argument| synonym.is.get(argument))
+                .map_or("", String::as_str);
+            if !self.actions.contains_key(action) {
+                return Err(Error::Synonym {
+                    tool: tool.clone(),
+                    action: action.to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A write says what must be observed after it, or why nothing can be; a read says whether it shows state.
+fn declared(
+    tool: &ToolName,
+    action: &str,
+    kind: ToolKind,
+    expected: bool,
+    free_form: Option<&str>,
+    state: Option<ShowsState>,
+) -> Result<ShowsState, Error> {
+    let (tool, action) = (tool.clone(), action.to_owned());
+    match (kind, state) {
+        (ToolKind::Write, _) if expected == free_form.is_some_and(|reason| !reason.trim().is_empty()) => {
+            Err(Error::NoExpectation { tool, action })
+        }
+        (ToolKind::Write, None) => Ok(ShowsState::Always(false)),
+        (ToolKind::Resolve | ToolKind::Read, Some(state)) if !expected && free_form.is_none() => Ok(state),
+        (ToolKind::Resolve | ToolKind::Read | ToolKind::Write, _) => Err(Error::NoState { tool, action }),
     }
 }
 
@@ -463,6 +676,10 @@ struct Row {
     kinds: BTreeSet<ResourceKind>,
     object: Option<ObjectRule>,
     expect: Option<ExpectRule>,
+    free_form: Option<String>,
+    state: Option<ShowsState>,
+    #[serde(default)]
+    synonyms: Vec<Synonym>,
     #[serde(default)]
     requires_approval: bool,
     #[serde(default)]
@@ -488,6 +705,8 @@ struct ActionRow {
     command: Option<String>,
     kinds: Option<BTreeSet<ResourceKind>>,
     expect: Option<ExpectRule>,
+    free_form: Option<String>,
+    state: Option<ShowsState>,
 }
 
 #[derive(Deserialize)]
@@ -508,6 +727,19 @@ impl Row {
                 Placement::About
             }
         };
+        let tool = self.name.clone();
+        let state = match &self.by {
+            // Each action says so itself.
+            Some(_) => ShowsState::Always(false),
+            None => declared(
+                &tool,
+                "",
+                self.kind,
+                self.expect.is_some(),
+                self.free_form.as_deref(),
+                self.state.clone(),
+            )?,
+        };
         let unclear = Action {
             kind: ToolKind::Write,
             // Nobody knows what it does.
@@ -520,11 +752,15 @@ impl Row {
             power: false,
             kinds: self.kinds.clone(),
             expect: None,
+            free_form: Some("the tool has no such action".to_owned()),
+            state: ShowsState::Always(false),
         };
         let always = Action {
             kind: self.kind,
             risk: self.risk,
             expect: self.expect.clone(),
+            free_form: self.free_form.clone(),
+            state,
             ..unclear.clone()
         };
         let command = self
@@ -550,6 +786,14 @@ impl Row {
             .actions
             .into_iter()
             .map(|(name, row)| {
+                let state = declared(
+                    &tool,
+                    &name,
+                    row.kind,
+                    row.expect.is_some(),
+                    row.free_form.as_deref(),
+                    row.state,
+                )?;
                 let action = Action {
                     kind: row.kind,
                     risk: row.risk.unwrap_or(risk),
@@ -565,10 +809,12 @@ impl Row {
                     power: row.power,
                     kinds: row.kinds.unwrap_or_else(|| self.kinds.clone()),
                     expect: row.expect,
+                    free_form: row.free_form,
+                    state,
                 };
-                (name, action)
+                Ok((name, action))
             })
-            .collect();
+            .collect::<Result<_, Error>>()?;
         let (arguments, bare, fixed_target) = match self.target {
             None => (Vec::new(), None, None),
             Some(row) => (row.arguments, row.bare, row.fixed),
@@ -610,6 +856,7 @@ impl Row {
             object: self.object,
             discriminator: self.by,
             actions,
+            synonyms: self.synonyms,
             always,
             unclear,
         }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use interlock_protocol::{Identity, ResourceId, ResourceKind};
+use interlock_protocol::{Identity, ResourceId, ResourceKind, name_key};
 use jiff::{SignedDuration, Timestamp};
 
 /// How long an entry lives after its last use.
@@ -90,9 +90,10 @@ impl ResolvedResource {
 
     /// Whether something whose id names `host` lives on this resource.
     pub(crate) fn answers_as_host(&self, host: &str) -> bool {
-        self.id.uid().eq_ignore_ascii_case(host)
-            || self.name.eq_ignore_ascii_case(host)
-            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(host))
+        let host = name_key(host);
+        name_key(self.id.uid()) == host
+            || name_key(&self.name) == host
+            || self.aliases.iter().any(|alias| name_key(alias) == host)
     }
 }
 
@@ -216,7 +217,7 @@ impl ResolvedContext {
         let id = if let Ok(id) = text.parse::<ResourceId>() {
             id
         } else {
-            let name = text.to_lowercase();
+            let name = name_key(text);
             let mut live: Vec<ResourceId> = self
                 .names
                 .get(&name)
@@ -243,6 +244,17 @@ impl ResolvedContext {
                 Lookup::Found(Arc::clone(&entry.resource))
             }
             None => Lookup::Unknown,
+        }
+    }
+
+    /// Whether a name, alias or canonical id stands for something that this session discovered. Does not count as use.
+    pub fn knows(&self, text: &str, now: Timestamp) -> bool {
+        match text.parse::<ResourceId>() {
+            Ok(id) => self.is_live(&id, now),
+            Err(_) => self
+                .names
+                .get(&name_key(text))
+                .is_some_and(|ids| ids.iter().any(|id| self.is_live(id, now))),
         }
     }
 
@@ -315,7 +327,7 @@ impl ResolvedContext {
         now: Timestamp,
     ) -> impl Iterator<Item = &'a ResolvedResource> {
         self.explicit_entries(now)
-            .filter(move |resource| self.lives_on(resource, |name| name.eq_ignore_ascii_case(host), now))
+            .filter(move |resource| self.lives_on(resource, |name| name_key(name) == name_key(host), now))
     }
 
     /// The explicitly accessed resources that live on this one, or on something that lives on it.
@@ -340,7 +352,7 @@ impl ResolvedContext {
             return true;
         }
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut level = vec![host.to_lowercase()];
+        let mut level = vec![name_key(host)];
         for _ in 0..MAX_DEPTH {
             let mut above = Vec::new();
             for name in level {
@@ -350,11 +362,20 @@ impl ResolvedContext {
                         ResourceKind::DockerHost | ResourceKind::Host => Some(host.name.as_str()),
                         _ => None,
                     };
+                    // Another name of the host that it lives on is that host.
+                    let other_names = host
+                        .aliases
+                        .iter()
+                        .map(String::as_str)
+                        .chain([host.name.as_str()]);
+                    if is_machine(host.id.kind()) && other_names.into_iter().any(&is_it) {
+                        return true;
+                    }
                     for next in host.id.host().into_iter().chain(same) {
                         if is_it(next) {
                             return true;
                         }
-                        above.push(next.to_lowercase());
+                        above.push(name_key(next));
                     }
                 }
                 seen.insert(name);
@@ -433,7 +454,7 @@ impl ResolvedContext {
         for name in names_of(&entry.resource) {
             forget(&mut self.names, &name, id);
         }
-        forget(&mut self.uids, &id.uid().to_lowercase(), id);
+        forget(&mut self.uids, &name_key(id.uid()), id);
         Some(entry)
     }
 
@@ -441,7 +462,7 @@ impl ResolvedContext {
         for name in names_of(resource) {
             self.names.entry(name).or_default().insert(resource.id.clone());
         }
-        let uid = resource.id.uid().to_lowercase();
+        let uid = name_key(resource.id.uid());
         self.uids.entry(uid).or_default().insert(resource.id.clone());
     }
 
@@ -482,10 +503,26 @@ pub enum Keep {
 fn names_of(resource: &ResolvedResource) -> BTreeSet<String> {
     std::iter::once(&resource.name)
         .chain(&resource.aliases)
-        .map(|name| name.to_lowercase())
+        .filter(|name| {
+            let poses = |text: &str| text.parse::<ResourceId>().is_ok_and(|id| id != resource.id);
+            !poses(name) && !poses(&name.to_lowercase())
+        })
+        .map(|name| name_key(name))
         .filter(|name| !name.is_empty())
         .filter(|name| name.parse::<ResourceId>().map_or(true, |id| id == resource.id))
         .collect()
+}
+
+/// Whether a resource of this kind is a machine, whose names and addresses all name the same thing.
+const fn is_machine(kind: ResourceKind) -> bool {
+    matches!(
+        kind,
+        ResourceKind::Node
+            | ResourceKind::Host
+            | ResourceKind::DockerHost
+            | ResourceKind::Vm
+            | ResourceKind::Lxc
+    )
 }
 
 /// Whether something can live on a resource of this kind: an alert named like a host is no host.

@@ -110,12 +110,21 @@ fn describe_expectation(expectation: &Expectation) -> String {
         Expectation::FileHash { path, .. } => format!("`{path}` must have exactly the new content"),
         Expectation::FilePatched { path } => format!("`{path}` must have what the edits make of it"),
         Expectation::FileAbsent { path } => format!("`{path}` must be gone"),
-        Expectation::ContainerImage { image } => format!("it must run from `{image}`"),
+        Expectation::FileAppended { path, .. } => format!("`{path}` must end with the added text"),
+        Expectation::ContainerImage { image } => {
+            format!("it must have been made again and run from what `{image}` stands for")
+        }
+        Expectation::ContainerUpdated => {
+            "it must have been made again and run from what its image name stands for".to_owned()
+        }
+        Expectation::RolledOut => "all replicas must be ready and made again".to_owned(),
+        Expectation::Replaced => "it must be gone or replaced".to_owned(),
+        Expectation::NoteKept { .. } => "the note must be kept".to_owned(),
         Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),
         Expectation::AlertState { state } => format!("the alert must be {state}"),
         Expectation::Property { name, value } => format!("`{name}` must be {value}"),
         Expectation::Present => "it must exist".to_owned(),
         Expectation::Absent => "it must be gone".to_owned(),
-        Expectation::FreeForm => "it must be looked at".to_owned(),
+        Expectation::FreeForm => "a reading must show its state".to_owned(),
     }
 }

@@ -17,7 +17,7 @@ use crate::permit::Permit;
 use crate::plan::{self, Plan};
 use crate::refusal::{About, Refusal};
 use crate::repetition::{self, Fate, LastCall};
-use crate::resolution::{Resolved, StrictResolution};
+use crate::resolution::{NameEntry, Resolved, StrictResolution};
 use crate::routing;
 use crate::rule::Rule;
 use crate::rules;
@@ -85,6 +85,8 @@ pub struct Situation<'a> {
     pub now: Timestamp,
     /// What governance says.
     pub governance: Governance<'a>,
+    /// What the names in the call stand for, as far as code knows. Knowing a name is not discovering its resource.
+    pub names: &'a [NameEntry],
 }
 
 impl Situation<'_> {
@@ -93,6 +95,20 @@ impl Situation<'_> {
         Self {
             now,
             governance: Governance::Absent,
+            names: &[],
+        }
+    }
+
+    /// The same moment, with what the names in a call stand for.
+    #[must_use]
+    pub const fn with_names<'b>(self, names: &'b [NameEntry]) -> Situation<'b>
+    where
+        Self: 'b,
+    {
+        Situation {
+            now: self.now,
+            governance: self.governance,
+            names,
         }
     }
 }
@@ -193,7 +209,7 @@ impl Gate {
         self.check_state(session, execution, kind, &about)?;
         let fingerprint = plan::fingerprint(&call.tool, &arguments);
         // Looked up before repetition is asked, which must know the target; refused after it.
-        let resolved = self.resolve(session, tool, action, &arguments, &about, now);
+        let resolved = self.resolve(session, tool, action, &arguments, situation.names, &about, now);
         match origin {
             Origin::Proposed => {
                 let target = resolved.as_ref().ok().and_then(Resolved::id);
@@ -312,6 +328,7 @@ impl Gate {
                 order,
                 issued_at: now,
                 approved_by: approved_by.clone(),
+                baseline: Vec::new(),
             },
         );
         match plan.kind {

@@ -17,6 +17,7 @@
 
 mod answer;
 mod approvals;
+mod bearing;
 mod catalogue;
 mod context;
 mod explain;
@@ -54,7 +55,9 @@ pub use answer::{
     SpanKind, head, planned,
 };
 pub use approvals::Approval;
-pub use catalogue::{Action, Catalogue, Discovery, Error as CatalogueError, ExpectRule, Placement, Tool};
+pub use catalogue::{
+    Action, Catalogue, Discovery, Error as CatalogueError, ExpectRule, Placement, ShowsState, Tool,
+};
 pub use context::{Access, Added, ContextLimits, Keep, Lookup, ResolvedContext, ResolvedResource};
 pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, REDEEM_WITHIN, Situation, VERIFY_WITHIN};
 pub use governance::{
@@ -68,11 +71,11 @@ pub use plan::{Plan, Target};
 pub use recovery::{PendingRecovery, Recoveries};
 pub use refusal::{About, Recovery, Refusal, Severity};
 pub use repetition::THRESHOLD as REPETITION_THRESHOLD;
-pub use resolution::StrictResolution;
+pub use resolution::{NameEntry, StrictResolution};
 pub use rule::Rule;
 pub use session::{FourEyes, Session, SessionOptions, ToolScope, WriteRecord};
 pub use settle::{DueReading, Error as SettleError, InterruptedWrite, Moment, Report, Settled};
 pub use state::State;
-pub use verification::{Before, Comparison, PendingVerification, VerificationEnd, compare};
+pub use verification::{Before, Comparison, Look, PendingVerification, VerificationEnd, compare};
 pub use wording::{Undo, expected};
 pub use world::{KillSwitch, World, Writer};

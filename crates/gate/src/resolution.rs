@@ -6,7 +6,7 @@ use interlock_protocol::{Arguments, ErrorCode, ResourceId, TargetRule, ToolKind,
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::catalogue::{Action, Discovery, Tool};
+use crate::catalogue::{Action, Discovery, Placement, Tool};
 use crate::context::{Lookup, ResolvedContext, ResolvedResource};
 use crate::plan::Target;
 use crate::refusal::{About, Recovery, Refusal};
@@ -36,8 +36,42 @@ pub(crate) struct Resolved {
     pub(crate) others: Vec<Named>,
 }
 
+/// What a name in a call stands for, as code knows it: several resources where the name is not unique. An empty name is the
+/// machine that is meant where a call names none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameEntry {
+    /// The name, as the call has it.
+    pub name: String,
+    /// What goes by it.
+    pub resources: Vec<ResolvedResource>,
+}
+
 /// What a call names, and what that is known as.
-pub(crate) type Named = (String, Option<Arc<ResolvedResource>>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The name, as the call has it.
+    pub(crate) text: String,
+    /// What it stands for.
+    pub(crate) resource: Option<Arc<ResolvedResource>>,
+    /// Whether this session discovered it.
+    pub(crate) discovered: bool,
+}
+
+/// Where names are looked up: what the session discovered, then what code knows.
+pub(crate) struct Names<'a> {
+    pub(crate) context: &'a mut ResolvedContext,
+    pub(crate) directory: &'a [NameEntry],
+    pub(crate) now: Timestamp,
+}
+
+impl Names<'_> {
+    fn directory(&self, text: &str) -> &[ResolvedResource] {
+        let mut entries = self.directory.iter();
+        entries
+            .find(|entry| entry.name == text)
+            .map_or(&[], |entry| entry.resources.as_slice())
+    }
+}
 
 impl Resolved {
     pub(crate) fn id(&self) -> Option<&ResourceId> {
@@ -56,23 +90,22 @@ impl Resolved {
 
 pub(crate) fn resolve(
     strict: StrictResolution,
-    context: &mut ResolvedContext,
+    mut names: Names<'_>,
     tool: &Tool,
     action: &Action,
     arguments: &Arguments,
     about: &About,
-    now: Timestamp,
 ) -> Result<Resolved, Box<Refusal>> {
     let mut found: Vec<Named> = Vec::new();
     if let Some(id) = tool.fixed_target() {
-        found.push(look_up(context, action, &id.to_string(), None, about, now)?);
+        found.push(look_up(&mut names, action, &id.to_string(), None, about)?);
     }
     if let TargetRule::Arguments { arguments: targets } = &tool.definition().target {
         for target in targets {
             match arguments.get(target.name.as_str()) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(text)) if text.len() <= MOST_BYTES => {
-                    found.push(look_up(context, action, text, target.bare, about, now)?);
+                    found.push(look_up(&mut names, action, text, target.bare, about)?);
                 }
                 Some(_) => {
                     return Err(Refusal::new(
@@ -93,24 +126,30 @@ pub(crate) fn resolve(
         ToolKind::Write => write_target(strict, found, about)?,
         ToolKind::Resolve => first(found),
         ToolKind::Read => {
-            let known = found.iter().any(|(_, resource)| resource.is_some());
-            let stranger = found.iter().find(|(_, resource)| resource.is_none());
-            if let (StrictResolution::On, true, Some((name, _))) = (strict, known, stranger) {
+            let known = found.iter().any(|named| named.discovered);
+            let stranger = found.iter().find(|named| !named.discovered);
+            if let (StrictResolution::On, true, Some(stranger)) = (strict, known, stranger) {
+                let name = &stranger.text;
                 let message = format!("`{name}` was not discovered in this session; what else is named was.");
                 return Err(undiscovered(name, about, &message));
             }
-            let nothing_known = found.iter().all(|(_, resource)| resource.is_none()) && !context.has_any(now);
+            let nothing_known =
+                found.iter().all(|named| !named.discovered) && !names.context.has_any(names.now);
             let needs = match (strict, action.discovery) {
                 (StrictResolution::On, Discovery::Needed) => !found.is_empty(),
                 (StrictResolution::Off, _) | (_, Discovery::Exempt) => false,
             };
             if needs && nothing_known {
-                let name = found.first().map_or("", |(name, _)| name.as_str());
+                let name = found.first().map_or("", |named| named.text.as_str());
                 return Err(undiscovered(
                     name,
                     about,
                     "Nothing was discovered in this session yet.",
                 ));
+            }
+            if found.is_empty() && action.placement == Placement::Inside {
+                // It names none: the machine that Interlock runs on is meant, and routed like any other.
+                found.push(look_up(&mut names, action, "", None, about)?);
             }
             first(found)
         }
@@ -123,9 +162,9 @@ pub(crate) fn resolve(
 fn first(found: Vec<Named>) -> Resolved {
     let mut found = found.into_iter();
     match found.next() {
-        Some((named, resource)) => Resolved {
-            resource,
-            named: Some(named),
+        Some(named) => Resolved {
+            resource: named.resource,
+            named: Some(named.text),
             others: found.collect(),
         },
         None => Resolved {
@@ -201,15 +240,20 @@ fn write_target(
     about: &About,
 ) -> Result<Resolved, Box<Refusal>> {
     let missing = match strict {
-        StrictResolution::On => found.iter().find(|(_, resource)| resource.is_none()),
+        StrictResolution::On => found.iter().find(|named| !named.discovered),
         StrictResolution::Off => None,
     };
-    if let Some((name, _)) = missing {
+    if let Some(Named { text: name, .. }) = missing {
         let message = format!("`{name}` was not discovered in this session.");
         return Err(undiscovered(name, about, &message));
     }
     let mut found = found.into_iter();
-    let Some((named, resource)) = found.next() else {
+    let Some(Named {
+        text: named,
+        resource,
+        ..
+    }) = found.next()
+    else {
         return Err(undiscovered("", about, "The call names no resource to write to."));
     };
     let canonical = || {
@@ -230,24 +274,38 @@ fn write_target(
 }
 
 fn look_up(
-    context: &mut ResolvedContext,
+    names: &mut Names<'_>,
     action: &Action,
     text: &str,
     bare: Option<interlock_protocol::ResourceKind>,
     about: &About,
-    now: Timestamp,
 ) -> Result<Named, Box<Refusal>> {
-    let mut lookup = context.lookup(text, now);
+    let now = names.now;
+    let mut lookup = names.context.lookup(text, now);
     if lookup == Lookup::Unknown
         && let Some(id) = bare.and_then(|kind| ResourceId::global(kind, text).ok())
     {
-        lookup = context.lookup(&id.to_string(), now);
+        lookup = names.context.lookup(&id.to_string(), now);
     }
+    let mut discovered = true;
+    if lookup == Lookup::Unknown {
+        discovered = false;
+        lookup = match names.directory(text) {
+            [] => Lookup::Unknown,
+            [one] => Lookup::Found(Arc::new(one.clone())),
+            several => Lookup::Ambiguous(several.iter().map(|resource| resource.id.clone()).collect()),
+        };
+    }
+    let named = |resource: Option<Arc<ResolvedResource>>| Named {
+        text: text.to_owned(),
+        discovered: discovered && resource.is_some(),
+        resource,
+    };
     match lookup {
-        Lookup::Found(resource) => Ok((text.to_owned(), Some(resource))),
-        Lookup::Unknown => Ok((text.to_owned(), None)),
+        Lookup::Found(resource) => Ok(named(Some(resource))),
+        Lookup::Unknown => Ok(named(None)),
         // Looking it up is how one finds out which is which.
-        Lookup::Ambiguous(_) if action.kind == ToolKind::Resolve => Ok((text.to_owned(), None)),
+        Lookup::Ambiguous(_) if action.kind == ToolKind::Resolve => Ok(named(None)),
         Lookup::Ambiguous(candidates) => {
             let ids: Vec<String> = candidates.iter().map(ToString::to_string).collect();
             Err(Refusal::new(
@@ -265,7 +323,7 @@ fn look_up(
 
 /// Every named resource is the first one, or the host that the first one lives on.
 fn agree(found: &[Named], about: &About) -> Result<(), Box<Refusal>> {
-    let mut resources = found.iter().filter_map(|(_, resource)| resource.as_deref());
+    let mut resources = found.iter().filter_map(|named| named.resource.as_deref());
     let Some(primary) = resources.next() else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! Routing: a call that runs inside its target must not run on the host of what is meant.
 
-use interlock_protocol::{ErrorCode, ResourceId};
+use interlock_protocol::{ErrorCode, ResourceId, name_key, short_name};
 use jiff::Timestamp;
 
 use crate::catalogue::Placement;
@@ -24,9 +24,10 @@ pub(crate) fn check(
         return Ok(());
     };
     check_one(context, named, resolved.resource.as_deref(), about, now)?;
-    for (named, resource) in &resolved.others {
-        if !is_host_of(resolved, named, resource.as_deref()) {
-            check_one(context, named, resource.as_deref(), about, now)?;
+    for other in &resolved.others {
+        let (named, resource) = (other.text.as_str(), other.resource.as_deref());
+        if !is_host_of(resolved, named, resource) {
+            check_one(context, named, resource, about, now)?;
         }
     }
     Ok(())
@@ -40,7 +41,7 @@ fn is_host_of(resolved: &Resolved, named: &str, other: Option<&ResolvedResource>
     match (other, target.id.host()) {
         (Some(other), _) if other.id == target.id => true,
         (Some(other), Some(host)) => other.answers_as_host(host),
-        (None, Some(host)) => host_name(named).eq_ignore_ascii_case(host),
+        (None, Some(host)) => host_name(named) == name_key(host),
         (_, None) => false,
     }
 }
@@ -49,7 +50,7 @@ fn is_host_of(resolved: &Resolved, named: &str, other: Option<&ResolvedResource>
 fn host_name(named: &str) -> String {
     named
         .parse::<ResourceId>()
-        .map_or_else(|_| named.to_owned(), |id| id.uid().to_owned())
+        .map_or_else(|_| name_key(named), |id| name_key(id.uid()))
 }
 
 fn check_one(
@@ -62,7 +63,13 @@ fn check_one(
     let host = host_name(named);
     let children: Vec<&ResolvedResource> = match resource {
         Some(parent) => context.explicit_children_of(parent, now).collect(),
-        None => context.explicit_children_of_name(&host, now).collect(),
+        None => {
+            let by_name = context.explicit_children_of_name(&host, now);
+            // A name with a domain may be that of a host whose children know it without.
+            let short = short_name(&host).into_iter();
+            let by_short_name = short.flat_map(|short| context.explicit_children_of_name(short, now));
+            by_name.chain(by_short_name).collect()
+        }
     };
     let Some(nearest) = children.first() else {
         return Ok(());

@@ -15,7 +15,7 @@ use crate::intent;
 use crate::plan::Plan;
 use crate::refusal::{About, Recovery, Refusal};
 use crate::repetition::{self, Fate, Repeat};
-use crate::resolution::{self, Resolved, StrictResolution};
+use crate::resolution::{self, NameEntry, Resolved, StrictResolution};
 use crate::rule::Rule;
 use crate::sabotage::Sabotage;
 use crate::session::Session;
@@ -77,7 +77,20 @@ impl Gate {
             )
             .detail("at", at)
             .detail("problem", why)),
-            Err(_) | Ok(()) => Ok((tool, arguments)),
+            Err(_) | Ok(()) => {
+                let arguments = tool.normalised(arguments);
+                match tool.contradicts(&arguments) {
+                    Some(argument) if self.intact(Rule::Arguments) => Err(Refusal::new(
+                        Rule::Arguments,
+                        ErrorCode::InvalidInput,
+                        about(tool.action(&arguments).kind),
+                        format!("Argument `{argument}` does not agree with the action of the call."),
+                    )
+                    .detail("at", format!("/{argument}"))
+                    .recovery(Recovery::Automatic)),
+                    Some(_) | None => Ok((tool, arguments)),
+                }
+            }
         }
     }
 
@@ -195,21 +208,36 @@ impl Gate {
     }
 
     /// Rule 5: the target was discovered in this session.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a target follows from the call, what the session discovered and what code knows"
+    )]
     pub(crate) fn resolve(
         &self,
         session: &mut Session,
         tool: &Tool,
         action: &Action,
         arguments: &Arguments,
+        names: &[NameEntry],
         about: &About,
         now: Timestamp,
     ) -> Result<Resolved, Box<Refusal>> {
+        let names = if self.broken(Sabotage::NamesAreNotResolved) {
+            &[]
+        } else {
+            names
+        };
         let strict = if self.intact(Rule::StrictResolution) {
             self.options.strict_resolution
         } else {
             StrictResolution::Off
         };
-        resolution::resolve(strict, &mut session.context, tool, action, arguments, about, now)
+        let known = resolution::Names {
+            context: &mut session.context,
+            directory: names,
+            now,
+        };
+        resolution::resolve(strict, known, tool, action, arguments, about)
     }
 
     /// Rule 5, also: nobody else is writing to the target.

@@ -21,6 +21,10 @@ pub(crate) enum Sabotage {
     AnotherMachineVerifies,
     /// An approved plan runs on another machine under the same name.
     AnotherMachineRuns,
+    /// A log or a list ends the verification of a free-form write.
+    AnyReadingObserves,
+    /// What a name stands for is not looked up before routing.
+    NamesAreNotResolved,
     /// A reading that was permitted before the write ended counts.
     EarlierReadingVerifies,
     /// A write that failed is not looked at.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use interlock_protocol::{
-    ContentHash, ControlLevel, ExecutionId, HoldId, PermitId, Receipt, SessionId, Status, ToolName, UserId,
-    Verification,
+    ContentHash, ControlLevel, ExecutionId, HoldId, Observation, PermitId, Receipt, SessionId, Status,
+    ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 
@@ -84,6 +84,8 @@ pub struct WriteRecord {
     pub receipt: Receipt,
     /// The plan that was permitted.
     pub plan: Arc<Plan>,
+    /// What code observed right before it began.
+    pub baseline: Vec<Observation>,
     /// How its verification ended; nothing while it is pending.
     pub verification: Option<Verification>,
     /// Who approved it, where a human did.
@@ -136,6 +138,8 @@ pub(crate) struct Outstanding {
     pub(crate) issued_at: Timestamp,
     /// Who approved it, where a human did.
     pub(crate) approved_by: Option<UserId>,
+    /// What code observed right before a write began.
+    pub(crate) baseline: Vec<Observation>,
 }
 
 /// A call of this execution that waits for a human.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use interlock_protocol::{
-    ContentHash, Evidence, ExecutionId, Expectation, Outcome, PermitId, Receipt, ResourceId, ToolKind,
-    UserId, Verification,
+    ContentHash, Evidence, ExecutionId, Expectation, Observation, Outcome, PermitId, Receipt, ResourceId,
+    ToolKind, UserId, Verification,
 };
 use jiff::Timestamp;
 
@@ -18,7 +18,7 @@ use crate::repetition::Fate;
 use crate::sabotage::Sabotage;
 use crate::session::{Session, WriteRecord};
 use crate::state::State;
-use crate::verification::{Before, Comparison, PendingVerification, VerificationEnd, compare};
+use crate::verification::{Before, Comparison, Look, PendingVerification, VerificationEnd, compare};
 use crate::world::World;
 
 /// Why a receipt is not taken.
@@ -110,6 +110,18 @@ pub struct InterruptedWrite {
     pub started_at: Timestamp,
     /// Who approved it, where a human did.
     pub approved_by: Option<UserId>,
+    /// What code observed right before it.
+    pub baseline: Vec<Observation>,
+}
+
+/// A reading that was taken of a resource.
+struct Taken<'a> {
+    resource: &'a ResourceId,
+    evidence: &'a Evidence,
+    /// Whether it shows the state of the resource.
+    shows_state: bool,
+    /// The session's order number of its permit.
+    order: u64,
 }
 
 impl Gate {
@@ -183,7 +195,15 @@ impl Gate {
                     (succeeded, evidence, outstanding.plan.resource())
                     && evidence.resource.as_ref() == Some(resource)
                 {
-                    settled.ended = self.read(session, resource, evidence, outstanding.order, None, now);
+                    let plan = &outstanding.plan;
+                    let shows_state = self.shows_state(plan);
+                    let reading = Taken {
+                        resource,
+                        evidence,
+                        shows_state,
+                        order: outstanding.order,
+                    };
+                    settled.ended = self.read(session, reading, None, now);
                 }
             }
         }
@@ -200,12 +220,14 @@ impl Gate {
         now: Timestamp,
     ) -> Option<PendingVerification> {
         let order = session.next_order();
-        let pending = self.pending_of(receipt, &outstanding.plan, order, now)?;
+        let baseline = outstanding.baseline;
+        let pending = self.pending_of(receipt, &outstanding.plan, baseline.clone(), order, now)?;
         world.release(&pending.resource, &receipt.permit);
         let skip = receipt.outcome != Outcome::Succeeded && self.broken(Sabotage::FailedWriteNeedsNoReading);
         session.writes.push(WriteRecord {
             receipt: receipt.clone(),
             plan: outstanding.plan,
+            baseline,
             verification: None,
             approved_by: outstanding.approved_by,
         });
@@ -222,6 +244,7 @@ impl Gate {
         &self,
         receipt: &Receipt,
         plan: &Plan,
+        baseline: Vec<Observation>,
         order: u64,
         now: Timestamp,
     ) -> Option<PendingVerification> {
@@ -234,6 +257,7 @@ impl Gate {
             expectation: expected_of(plan, receipt),
             identity: target.identity.clone(),
             state_before: target.state.clone(),
+            baseline,
             started_at,
             ended_at: receipt.finished_at.unwrap_or(now).clamp(started_at, now),
             deadline: now
@@ -282,12 +306,16 @@ impl Gate {
     fn read(
         &self,
         session: &mut Session,
-        resource: &ResourceId,
-        evidence: &Evidence,
-        order: u64,
+        reading: Taken<'_>,
         concluding: Option<&ExecutionId>,
         now: Timestamp,
     ) -> Vec<VerificationEnd> {
+        let Taken {
+            resource,
+            evidence,
+            shows_state,
+            order,
+        } = reading;
         let mut ends = Vec::new();
         let taken_at = evidence.taken_at.min(now);
         for (id, execution) in &mut session.executions {
@@ -302,8 +330,14 @@ impl Gate {
                     let before = Before {
                         started_at: pending.started_at,
                         state: pending.state_before.as_deref(),
+                        baseline: &pending.baseline,
                     };
-                    compare(&pending.expectation, &evidence.observations, before)
+                    let look = Look {
+                        observations: &evidence.observations,
+                        taken_at,
+                        shows_state,
+                    };
+                    compare(&pending.expectation, look, before)
                 } else {
                     Comparison::NotYet
                 };
@@ -326,6 +360,25 @@ impl Gate {
         }
         finish(session, &ends);
         ends
+    }
+
+    /// Whether the result of a plan shows the state of its target.
+    fn shows_state(&self, plan: &Plan) -> bool {
+        let tool = self.catalogue.get(plan.tool.as_str());
+        tool.is_some_and(|tool| tool.action(&plan.arguments).shows_state(&plan.arguments))
+            || self.broken(Sabotage::AnyReadingObserves)
+    }
+
+    /// Takes what code observed right before a permitted write began. Later readings are compared with it.
+    pub fn baseline(&self, session: &mut Session, permit: &PermitId, baseline: Vec<Observation>) {
+        let outstanding = session
+            .executions
+            .values_mut()
+            .find_map(|execution| execution.outstanding.get_mut(permit));
+        if let Some(outstanding) = outstanding.filter(|outstanding| outstanding.plan.kind == ToolKind::Write)
+        {
+            outstanding.baseline = baseline;
+        }
     }
 
     /// Takes back a permit that never began. Nothing ran, so there is nothing to verify.
@@ -399,7 +452,14 @@ impl Gate {
         let usable = evidence.filter(|evidence| evidence.resource.as_ref() == Some(&due.resource));
         if let Some(evidence) = usable {
             let order = session.next_order();
-            ends = self.read(session, &due.resource, evidence, order, concluding, now);
+            let reading = Taken {
+                resource: &due.resource,
+                evidence,
+                // Code asks for the state and for nothing else.
+                shows_state: true,
+                order,
+            };
+            ends = self.read(session, reading, concluding, now);
             if ends.iter().any(|end| end.permit == due.permit) {
                 return Ok(ends);
             }
@@ -488,7 +548,7 @@ impl Gate {
             .any(|pending| pending.permit == write.receipt.permit);
         if write.verification.is_none() && !waits {
             let pending = self
-                .pending_of(&write.receipt, &write.plan, 0, now)
+                .pending_of(&write.receipt, &write.plan, write.baseline.clone(), 0, now)
                 .ok_or_else(refuse)?;
             self.restore(session, &execution, pending);
         }
@@ -512,12 +572,14 @@ impl Gate {
             plan,
             started_at,
             approved_by,
+            baseline,
         } = write;
         let receipt = permit::interrupted(&id, &plan, plan.hash(), started_at);
         let execution = plan.execution.clone();
         let record = WriteRecord {
             receipt,
             plan,
+            baseline,
             verification: None,
             approved_by,
         };

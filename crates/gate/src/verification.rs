@@ -2,7 +2,8 @@
 //! else.
 
 use interlock_protocol::{
-    EvidenceId, Expectation, Identity, Observation, PermitId, ReceiptId, ResourceId, RunState, Verification,
+    ContentHash, EvidenceId, Expectation, Identity, Observation, PermitId, ReceiptId, ResourceId,
+    RunIdentity, RunState, UnitActivity, Verification,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ pub struct PendingVerification {
     /// The state that discovery had seen before the write, where it had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_before: Option<String>,
+    /// What code observed right before the write, where the comparison needs it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline: Vec<Observation>,
     /// When the write began.
     pub started_at: Timestamp,
     /// When it ended, or was found interrupted. A reading taken before does not count.
@@ -96,6 +100,19 @@ pub struct Before<'a> {
     pub started_at: Timestamp,
     /// The state that discovery had seen, where it had.
     pub state: Option<&'a str>,
+    /// What code observed right before the write.
+    pub baseline: &'a [Observation],
+}
+
+/// One reading of a written resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look<'a> {
+    /// What it saw.
+    pub observations: &'a [Observation],
+    /// When it began, by the clock that also says when the write began.
+    pub taken_at: Timestamp,
+    /// Whether it shows the state of the resource. A log or a list does not.
+    pub shows_state: bool,
 }
 
 impl Before<'_> {
@@ -119,13 +136,20 @@ impl Before<'_> {
 }
 
 /// Compares what a reading saw with what was expected of a write.
-pub fn compare(expectation: &Expectation, observations: &[Observation], before: Before<'_>) -> Comparison {
+pub fn compare(expectation: &Expectation, look: Look<'_>, before: Before<'_>) -> Comparison {
     if *expectation == Expectation::FreeForm {
-        return Comparison::Conclusive(Verification::Observed);
+        return if look.shows_state {
+            Comparison::Conclusive(Verification::Observed)
+        } else {
+            Comparison::NotYet
+        };
     }
     let mut answer = Comparison::NotYet;
-    for observation in observations {
-        match (compare_one(expectation, observation, before), answer) {
+    for observation in look.observations {
+        match (
+            compare_one(expectation, observation, look.taken_at, before),
+            answer,
+        ) {
             // One observation that contradicts outweighs any that agree.
             (failed @ Comparison::Conclusive(Verification::Failed), _) => return failed,
             (Comparison::NotYet, _) | (Comparison::Conclusive(_), Comparison::Unchanged) => {}
@@ -155,17 +179,146 @@ const fn contradicts(is_settled: bool, as_before: bool) -> Comparison {
     }
 }
 
-fn since(at: Option<Timestamp>, before: Before<'_>) -> Comparison {
-    match at {
-        Some(at) if at >= before.started_at => VERIFIED,
-        Some(_) => Comparison::Unchanged,
-        // It runs, but since when is not known: neither proof nor disproof.
-        None => Comparison::NotYet,
+/// How far two counts of seconds may differ and still be of one run.
+const SLACK: i64 = 3;
+
+/// Something runs: whether in another run than before the write. Only counts of its own machine are compared, and how much
+/// time has passed here; the clocks of two machines never are.
+fn other_run(now: &RunIdentity, was: Was<'_>, taken_at: Timestamp, before: Before<'_>) -> Comparison {
+    let was = match was {
+        // It did not run before the write, so this run began after it.
+        Was::Down => return VERIFIED,
+        Was::Up(run) => Some(run),
+        Was::Unknown => None,
+    };
+    let seconds_before = was.and_then(|run| run.seconds);
+    if let (Some(now), Some(then)) = (now.seconds, seconds_before)
+        && now < then
+    {
+        return VERIFIED;
+    }
+    if let (Some(now), Some(then)) = (&now.id, was.and_then(|run| run.id.as_ref())) {
+        return if now == then {
+            Comparison::Unchanged
+        } else {
+            VERIFIED
+        };
+    }
+    let passed = taken_at.duration_since(before.started_at).as_secs();
+    let Some(now) = now.seconds.and_then(|seconds| i64::try_from(seconds).ok()) else {
+        return Comparison::NotYet;
+    };
+    if now + 1 < passed {
+        // It runs for less time than has passed since the write began.
+        return VERIFIED;
+    }
+    match seconds_before.and_then(|seconds| i64::try_from(seconds).ok()) {
+        Some(then) if now + SLACK >= then.saturating_add(passed) => Comparison::Unchanged,
+        Some(_) | None => Comparison::NotYet,
     }
 }
 
-fn compare_one(expectation: &Expectation, observation: &Observation, before: Before<'_>) -> Comparison {
-    use interlock_protocol::UnitActivity;
+/// What a baseline says about a run.
+enum Was<'a> {
+    /// It did not run.
+    Down,
+    /// It did, in this run.
+    Up(&'a RunIdentity),
+    /// Nothing that helps.
+    Unknown,
+}
+
+impl<'a> Before<'a> {
+    /// The run that a guest or container was in.
+    fn run(self) -> Was<'a> {
+        let seen = self.baseline.iter().find_map(|observation| match observation {
+            Observation::Guest { state, run, .. } | Observation::Container { state, run, .. } => {
+                Some((*state, run))
+            }
+            _ => None,
+        });
+        match seen {
+            Some((RunState::Stopped | RunState::Failed, _)) => Was::Down,
+            Some((_, run)) if !run.is_unknown() => Was::Up(run),
+            Some(_) | None => Was::Unknown,
+        }
+    }
+
+    /// The run that a unit was in.
+    fn unit_run(self, name: &str) -> Was<'a> {
+        let seen = self.baseline.iter().find_map(|observation| match observation {
+            Observation::Unit {
+                unit, activity, run, ..
+            } if unit == name => Some((*activity, run)),
+            _ => None,
+        });
+        match seen {
+            Some((UnitActivity::Inactive | UnitActivity::Failed, _)) => Was::Down,
+            Some((_, run)) if !run.is_unknown() => Was::Up(run),
+            Some(_) | None => Was::Unknown,
+        }
+    }
+
+    /// The container as it was: the name of its image, and which container it was.
+    fn container(self) -> Option<(Option<&'a str>, Option<&'a str>)> {
+        self.baseline.iter().find_map(|observation| match observation {
+            Observation::Container { image, instance, .. } => Some((image.as_deref(), instance.as_deref())),
+            _ => None,
+        })
+    }
+}
+
+/// A container that was to be made again from what an image name stands for. A name proves nothing: the same tag names other
+/// content tomorrow. The ids of the container and of its content decide.
+fn image(want: Option<&str>, seen: &Observation, before: Before<'_>) -> Comparison {
+    let Observation::Container {
+        state,
+        image: Some(name),
+        instance,
+        image_id,
+        current_image_id,
+        ..
+    } = seen
+    else {
+        return Comparison::NotYet;
+    };
+    let was = before.container();
+    let Some(want) = want.or_else(|| was.and_then(|(name, _)| name)) else {
+        return Comparison::NotYet;
+    };
+    if name != want {
+        let as_before = match was {
+            Some((Some(was), _)) => was == name,
+            Some((None, _)) | None => before.may_be(*state),
+        };
+        return contradicts(state.is_settled(), as_before);
+    }
+    let made_again = match (was, instance) {
+        (Some((_, Some(was))), Some(now)) => Some(was != now),
+        _ => None,
+    };
+    let current = match (image_id, current_image_id) {
+        (Some(runs), Some(named)) => Some(runs == named),
+        _ => None,
+    };
+    match (made_again, current) {
+        (Some(false), _) => contradicts(state.is_settled(), true),
+        (Some(true), Some(true)) => settled(*state == RunState::Running, state.is_settled()),
+        (Some(true), Some(false)) => contradicts(state.is_settled(), false),
+        // A digest names one content for ever.
+        (None, Some(true)) if want.contains("@sha256:") => {
+            settled(*state == RunState::Running, state.is_settled())
+        }
+        (Some(true), None) | (None, _) => Comparison::NotYet,
+    }
+}
+
+fn compare_one(
+    expectation: &Expectation,
+    observation: &Observation,
+    taken_at: Timestamp,
+    before: Before<'_>,
+) -> Comparison {
     match (expectation, observation) {
         (Expectation::GuestState { state: want }, Observation::Guest { state, .. })
         | (Expectation::ContainerState { state: want }, Observation::Container { state, .. }) => {
@@ -175,22 +328,9 @@ fn compare_one(expectation: &Expectation, observation: &Observation, before: Bef
                 contradicts(state.is_settled(), before.may_be(*state))
             }
         }
-        (
-            Expectation::GuestRestarted,
-            Observation::Guest {
-                state,
-                started_at: at,
-            },
-        )
-        | (
-            Expectation::ContainerRestarted,
-            Observation::Container {
-                state,
-                started_at: at,
-                ..
-            },
-        ) => match state {
-            RunState::Running => since(*at, before),
+        (Expectation::GuestRestarted, Observation::Guest { state, run, .. })
+        | (Expectation::ContainerRestarted, Observation::Container { state, run, .. }) => match state {
+            RunState::Running => other_run(run, before.run(), taken_at, before),
             other => contradicts(other.is_settled(), before.is(*other)),
         },
         (
@@ -210,12 +350,10 @@ fn compare_one(expectation: &Expectation, observation: &Observation, before: Bef
         (
             Expectation::UnitRestarted { unit: want },
             Observation::Unit {
-                unit,
-                activity,
-                active_since,
+                unit, activity, run, ..
             },
         ) if unit == want => match activity {
-            UnitActivity::Active => since(*active_since, before),
+            UnitActivity::Active => other_run(run, before.unit_run(unit), taken_at, before),
             other => settled(false, other.is_settled()),
         },
         (
@@ -228,23 +366,19 @@ fn compare_one(expectation: &Expectation, observation: &Observation, before: Bef
         (Expectation::FileAbsent { path: want }, Observation::File { path, hash }) if path == want => {
             settled(hash.is_none(), true)
         }
-        (
-            Expectation::ContainerImage { image: want },
-            Observation::Container {
-                image: Some(image),
-                state,
-                ..
-            },
-        ) => {
-            if image == want {
-                settled(*state == RunState::Running, state.is_settled())
-            } else {
-                contradicts(state.is_settled(), before.may_be(*state))
-            }
+        (Expectation::FileAppended { path: want, .. }, Observation::File { path, hash }) if path == want => {
+            appended(path, hash.as_ref(), before)
         }
-        (Expectation::ReadyReplicas { count }, Observation::Replicas { ready, wanted }) => {
+        (Expectation::ContainerImage { image: want }, Observation::Container { .. }) => {
+            image(Some(want), observation, before)
+        }
+        (Expectation::ContainerUpdated, Observation::Container { .. }) => image(None, observation, before),
+        (Expectation::ReadyReplicas { count }, Observation::Replicas { ready, wanted, .. }) => {
             settled(ready == count && wanted == count, wanted != count)
         }
+        (Expectation::RolledOut, Observation::Replicas { .. }) => rolled_out(observation, before),
+        (Expectation::Replaced, Observation::Identity { uid }) => replaced(uid, before),
+        (Expectation::NoteKept { text: want }, Observation::Note { text }) if text == want => VERIFIED,
         (Expectation::AlertState { state: want }, Observation::Alert { state }) => {
             settled(state == want, true)
         }
@@ -255,7 +389,7 @@ fn compare_one(expectation: &Expectation, observation: &Observation, before: Bef
             },
             Observation::Property { name, value },
         ) if name == want => settled(value == wanted, true),
-        (Expectation::Absent, Observation::Absent)
+        (Expectation::Absent | Expectation::Replaced, Observation::Absent)
         | (
             Expectation::Present,
             Observation::Present | Observation::Guest { .. } | Observation::Container { .. },
@@ -270,5 +404,68 @@ fn compare_one(expectation: &Expectation, observation: &Observation, before: Bef
         // What was written to is gone: no state of it can be as expected any more.
         (_, Observation::Absent) => FAILED,
         _ => Comparison::NotYet,
+    }
+}
+
+/// A file that was to grow: what it must be now was worked out right before the write, where the file is.
+fn appended(path: &str, hash: Option<&ContentHash>, before: Before<'_>) -> Comparison {
+    let baseline = |pick: fn(&Observation) -> Option<(&str, Option<&ContentHash>)>| {
+        before
+            .baseline
+            .iter()
+            .filter_map(pick)
+            .find(|(of, _)| *of == path)
+            .map(|(_, hash)| hash)
+    };
+    let after = baseline(|seen| match seen {
+        Observation::FileAfter { path, hash } => Some((path, Some(hash))),
+        _ => None,
+    });
+    let was = baseline(|seen| match seen {
+        Observation::File { path, hash } => Some((path, hash.as_ref())),
+        _ => None,
+    });
+    match after {
+        None => Comparison::NotYet,
+        Some(after) if after == hash => VERIFIED,
+        Some(_) if was == Some(hash) => Comparison::Unchanged,
+        Some(_) => FAILED,
+    }
+}
+
+/// A workload whose replicas were to be made from a new specification. Its own numbers decide, no clock.
+fn rolled_out(seen: &Observation, before: Before<'_>) -> Comparison {
+    let generation = |observation: &Observation| match observation {
+        Observation::Replicas { generation, .. } => *generation,
+        _ => None,
+    };
+    let Some(was) = before.baseline.iter().find_map(generation) else {
+        return Comparison::NotYet;
+    };
+    match seen {
+        Observation::Replicas {
+            generation: Some(now),
+            ..
+        } if *now <= was => Comparison::Unchanged,
+        Observation::Replicas {
+            ready,
+            wanted,
+            updated: Some(updated),
+            generation: Some(now),
+            observed_generation: Some(observed),
+        } if observed >= now && updated == wanted && ready == wanted => VERIFIED,
+        _ => Comparison::NotYet,
+    }
+}
+
+fn replaced(uid: &str, before: Before<'_>) -> Comparison {
+    let was = before.baseline.iter().find_map(|observation| match observation {
+        Observation::Identity { uid } => Some(uid.as_str()),
+        _ => None,
+    });
+    match was {
+        Some(was) if was == uid => Comparison::Unchanged,
+        Some(_) => VERIFIED,
+        None => Comparison::NotYet,
     }
 }

@@ -21,14 +21,28 @@ pub fn expected(expectation: &Expectation) -> String {
         Expectation::FileHash { path, hash } => format!("{path} must have exactly this content ({hash})"),
         Expectation::FilePatched { path } => format!("{path} must have exactly what the edits make of it"),
         Expectation::FileAbsent { path } => format!("{path} must be gone"),
+        Expectation::FileAppended { path, added } => {
+            format!("{path} must have the content from before and exactly this text after it ({added})")
+        }
         Expectation::ContainerState { state } => format!("the container must be {state}"),
-        Expectation::ContainerImage { image } => format!("the container must run from {image}"),
+        Expectation::ContainerImage { image } => {
+            format!("the container must have been made again and run from what {image} stands for now")
+        }
+        Expectation::ContainerUpdated => {
+            "the container must have been made again and run from what its image name stands for now"
+                .to_owned()
+        }
+        Expectation::RolledOut => "all replicas must be ready and made again after the change".to_owned(),
+        Expectation::Replaced => "it must be gone, or another of its name must be in its place".to_owned(),
+        Expectation::NoteKept { .. } => "the note must be kept".to_owned(),
         Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),
         Expectation::AlertState { state } => format!("the alert must be {state}"),
         Expectation::Property { name, value } => format!("{name} must be {value}"),
         Expectation::Present => "it must exist".to_owned(),
         Expectation::Absent => "it must be gone".to_owned(),
-        Expectation::FreeForm => "nothing particular can be expected; the resource is looked at".to_owned(),
+        Expectation::FreeForm => {
+            "nothing particular can be expected; the state of the resource is read afterwards".to_owned()
+        }
     }
 }
 

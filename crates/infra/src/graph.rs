@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlock_protocol::{Identity, ResourceId};
+use interlock_protocol::{Identity, ResourceId, name_key};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -132,20 +132,19 @@ impl Graph {
         self.resources.get(at)
     }
 
-    /// What goes by this id, name or alias, whatever the case of its letters. Several, where a name is not unique.
+    /// What goes by this id, name or alias, however it is written. Several, where a name is not unique.
     pub fn named(&self, name: &str) -> Vec<&Resource> {
         if let Ok(id) = name.parse::<ResourceId>() {
             return self.get(&id).into_iter().collect();
         }
+        let key = name_key(name);
         self.resources
             .iter()
             .filter(|resource| {
-                resource.name.eq_ignore_ascii_case(name)
-                    || resource.id.uid().eq_ignore_ascii_case(name)
-                    || resource
-                        .aliases
-                        .iter()
-                        .any(|alias| alias.eq_ignore_ascii_case(name))
+                let mut names = [&resource.name, resource.id.uid()]
+                    .into_iter()
+                    .chain(resource.aliases.iter().map(String::as_str));
+                names.any(|name| name_key(name) == key)
             })
             .collect()
     }

@@ -108,7 +108,7 @@ pub enum Expectation {
         /// The state.
         state: RunState,
     },
-    /// A guest runs, and began to after the write.
+    /// A guest runs, and not in the run in which it was before the write.
     GuestRestarted,
     /// A unit on the resource is in this activity.
     UnitActivity {
@@ -117,7 +117,7 @@ pub enum Expectation {
         /// The activity.
         activity: UnitActivity,
     },
-    /// A unit on the resource is active, and became so after the write.
+    /// A unit on the resource is active, and not in the run in which it was before the write.
     UnitRestarted {
         /// The unit.
         unit: String,
@@ -139,22 +139,40 @@ pub enum Expectation {
         /// The file.
         path: String,
     },
+    /// A file on the resource has the content from before the write, and this text after it.
+    FileAppended {
+        /// The file.
+        path: String,
+        /// The hash of the text that was added.
+        added: ContentHash,
+    },
     /// A container is in this state.
     ContainerState {
         /// The state.
         state: RunState,
     },
-    /// A container runs, and began to after the write.
+    /// A container runs, and not in the run in which it was before the write.
     ContainerRestarted,
-    /// A container runs from this image.
+    /// A container was made again and runs from the content that this image name stands for.
     ContainerImage {
         /// The image, as its provider names it.
         image: String,
     },
+    /// A container was made again under the image name that it had, and runs from the content that this name stands for.
+    ContainerUpdated,
     /// A workload has this many replicas ready.
     ReadyReplicas {
         /// How many.
         count: u32,
+    },
+    /// A workload was given a new specification after the write, and all its replicas are ready and made from it.
+    RolledOut,
+    /// The object is gone, or another object of the same name is in its place.
+    Replaced,
+    /// A note with this text is kept.
+    NoteKept {
+        /// The hash of the text.
+        text: ContentHash,
     },
     /// An alert stands here.
     AlertState {
@@ -172,8 +190,64 @@ pub enum Expectation {
     Present,
     /// The resource is gone.
     Absent,
-    /// A free-form command: nothing particular can be expected, a later look at the resource is due.
+    /// A free-form command: nothing particular can be expected. A later reading that shows the state of the resource is due.
     FreeForm,
+}
+
+impl Expectation {
+    /// Whether the comparison needs what was observed before the write.
+    pub const fn needs_baseline(&self) -> bool {
+        match self {
+            Self::GuestRestarted
+            | Self::UnitRestarted { .. }
+            | Self::FileAppended { .. }
+            | Self::ContainerRestarted
+            | Self::ContainerImage { .. }
+            | Self::ContainerUpdated
+            | Self::RolledOut
+            | Self::Replaced => true,
+            Self::GuestState { .. }
+            | Self::UnitActivity { .. }
+            | Self::FileHash { .. }
+            | Self::FilePatched { .. }
+            | Self::FileAbsent { .. }
+            | Self::ContainerState { .. }
+            | Self::ReadyReplicas { .. }
+            | Self::AlertState { .. }
+            | Self::Property { .. }
+            | Self::NoteKept { .. }
+            | Self::Present
+            | Self::Absent
+            | Self::FreeForm => false,
+        }
+    }
+}
+
+/// Which run of something this is, by its own machine's count. No two machines' clocks are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunIdentity {
+    /// What names this run and no other: a boot id, an invocation id, a process, a start time of the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// For how many seconds it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+impl RunIdentity {
+    /// A run with this id.
+    pub fn named(id: impl Into<String>) -> Self {
+        Self {
+            id: Some(id.into()),
+            seconds: None,
+        }
+    }
+
+    /// Whether nothing is known of it.
+    pub const fn is_unknown(&self) -> bool {
+        self.id.is_none() && self.seconds.is_none()
+    }
 }
 
 /// What a reading saw, in the words in which something can be expected.
@@ -184,9 +258,12 @@ pub enum Observation {
     Guest {
         /// What it is doing.
         state: RunState,
-        /// Since when it runs, where the provider says.
+        /// Since when it runs, where the provider says. For people: it may be by another machine's clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_at: Option<Timestamp>,
+        /// Which run this is.
+        #[serde(default, skip_serializing_if = "RunIdentity::is_unknown")]
+        run: RunIdentity,
     },
     /// A unit.
     Unit {
@@ -194,9 +271,12 @@ pub enum Observation {
         unit: String,
         /// What it is doing.
         activity: UnitActivity,
-        /// Since when it is active, where the service manager says.
+        /// Since when it is active, where the service manager says. For people: it is by another machine's clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         active_since: Option<Timestamp>,
+        /// Which run this is.
+        #[serde(default, skip_serializing_if = "RunIdentity::is_unknown")]
+        run: RunIdentity,
     },
     /// A file.
     File {
@@ -210,12 +290,24 @@ pub enum Observation {
     Container {
         /// What it is doing.
         state: RunState,
-        /// The image that it runs from.
+        /// The name of the image that it runs from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image: Option<String>,
-        /// Since when it runs, where the provider says.
+        /// Since when it runs, where the provider says. For people: it is by another machine's clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_at: Option<Timestamp>,
+        /// Which run this is.
+        #[serde(default, skip_serializing_if = "RunIdentity::is_unknown")]
+        run: RunIdentity,
+        /// The engine's id of this container: another one each time it is made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instance: Option<String>,
+        /// The id of the content that it runs from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image_id: Option<String>,
+        /// The id of the content that the name of its image stands for on its engine now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        current_image_id: Option<String>,
     },
     /// A workload.
     Replicas {
@@ -223,6 +315,32 @@ pub enum Observation {
         ready: u32,
         /// How many its specification asks for.
         wanted: u32,
+        /// How many are made from the newest specification.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updated: Option<u32>,
+        /// The number of the newest specification.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generation: Option<i64>,
+        /// The number of the specification that its controller has seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        observed_generation: Option<i64>,
+    },
+    /// What tells this object from another of the same name.
+    Identity {
+        /// Its unique id.
+        uid: String,
+    },
+    /// What a file's hash will be once the text of a plan was added to it. Only part of what is observed before a write.
+    FileAfter {
+        /// The file.
+        path: String,
+        /// The hash.
+        hash: ContentHash,
+    },
+    /// A note.
+    Note {
+        /// The hash of its text.
+        text: ContentHash,
     },
     /// An alert.
     Alert {

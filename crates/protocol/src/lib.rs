@@ -22,6 +22,7 @@ pub mod head;
 pub mod id;
 pub mod identity;
 pub mod mode;
+pub mod name;
 pub mod proposal;
 pub mod receipt;
 pub mod resource;
@@ -37,7 +38,9 @@ pub use capture::{Capture, Captured};
 pub use error_code::ErrorCode;
 pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
 pub use evidence::Evidence;
-pub use expectation::{AlertState, Expectation, Observation, RunState, UnitActivity, Verification};
+pub use expectation::{
+    AlertState, Expectation, Observation, RunIdentity, RunState, UnitActivity, Verification,
+};
 pub use hash::ContentHash;
 pub use head::{Head, HeadAction, HeadLine, HeadTone, Support, Withheld};
 pub use id::{
@@ -46,6 +49,7 @@ pub use id::{
 };
 pub use identity::{Identity, IdentityChange, IdentityFact};
 pub use mode::{ControlLevel, Mode, Role};
+pub use name::{name_key, short_name};
 pub use proposal::{Arguments, Proposal, ToolCall};
 pub use receipt::{Outcome, Receipt};
 pub use resource::{ResourceId, ResourceKind, Scope};

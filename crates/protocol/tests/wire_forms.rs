@@ -12,9 +12,9 @@ use interlock_protocol::{
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
     Head, HeadAction, HoldId, Identity, IdentityFact, KindRule, Label, Mode, Observation, Outcome, PermitId,
     Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName,
-    RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId, Status, Support,
-    TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity,
-    UserId, Verification, WallKind, Walls, Withheld,
+    RunIdentity, RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId,
+    Status, Support, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse,
+    UnitActivity, UserId, Verification, WallKind, Walls, Withheld,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -158,6 +158,7 @@ fn evidence() -> Evidence {
         observations: vec![Observation::Guest {
             state: RunState::Running,
             started_at: Some(at(3)),
+            run: RunIdentity::named("boot-1"),
         }],
         walls: None,
     }
@@ -428,6 +429,10 @@ fn expectations_and_observations() {
         Expectation::FileHash { path: path(), hash },
         Expectation::FilePatched { path: path() },
         Expectation::FileAbsent { path: path() },
+        Expectation::FileAppended {
+            path: path(),
+            added: hash,
+        },
         Expectation::ContainerState {
             state: RunState::Running,
         },
@@ -435,7 +440,11 @@ fn expectations_and_observations() {
         Expectation::ContainerImage {
             image: "nginx:1.29".into(),
         },
+        Expectation::ContainerUpdated,
         Expectation::ReadyReplicas { count: 3 },
+        Expectation::RolledOut,
+        Expectation::Replaced,
+        Expectation::NoteKept { text: hash },
         Expectation::AlertState {
             state: AlertState::Resolved,
         },
@@ -451,11 +460,21 @@ fn expectations_and_observations() {
         Observation::Guest {
             state: RunState::Starting,
             started_at: None,
+            run: RunIdentity::default(),
+        },
+        Observation::Guest {
+            state: RunState::Running,
+            started_at: None,
+            run: RunIdentity {
+                id: Some("pid 4711".into()),
+                seconds: Some(86_400),
+            },
         },
         Observation::Unit {
             unit: unit(),
             activity: UnitActivity::Active,
             active_since: Some(at(2)),
+            run: RunIdentity::named("invocation 1"),
         },
         Observation::File {
             path: path(),
@@ -469,8 +488,21 @@ fn expectations_and_observations() {
             state: RunState::Running,
             image: Some("nginx:1.29".into()),
             started_at: Some(at(2)),
+            run: RunIdentity::named("c1 2026-01-01T00:00:02Z"),
+            instance: Some("c1".into()),
+            image_id: Some("sha256:1".into()),
+            current_image_id: Some("sha256:2".into()),
         },
-        Observation::Replicas { ready: 2, wanted: 3 },
+        Observation::Replicas {
+            ready: 2,
+            wanted: 3,
+            updated: Some(1),
+            generation: Some(5),
+            observed_generation: Some(4),
+        },
+        Observation::Identity { uid: "uid-1".into() },
+        Observation::FileAfter { path: path(), hash },
+        Observation::Note { text: hash },
         Observation::Alert {
             state: AlertState::Active,
         },

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use interlock_config::Config;
 use interlock_engine::Engine;
@@ -15,6 +16,7 @@ use crate::auth::Auth;
 use crate::live::Hub;
 use crate::metrics::Recorded;
 use crate::seats::Seats;
+use crate::wire::Check;
 
 /// What a server is made of.
 pub struct Parts {
@@ -45,6 +47,8 @@ struct Inner {
     streams: Seats<ContentHash>,
     started_at: Timestamp,
     closing: CancellationToken,
+    /// Whether the store could be written to, and when that was tried.
+    store_check: tokio::sync::Mutex<Option<(Instant, Check)>>,
 }
 
 impl App {
@@ -68,8 +72,14 @@ impl App {
                 streams,
                 started_at: Timestamp::now(),
                 closing,
+                store_check: tokio::sync::Mutex::new(None),
             }),
         })
+    }
+
+    /// Whether the store could be written to, and when that was tried.
+    pub(crate) fn store_check(&self) -> &tokio::sync::Mutex<Option<(Instant, Check)>> {
+        &self.inner.store_check
     }
 
     /// What runs sessions.

@@ -2,9 +2,9 @@
 
 use interlock_gate::{Hold, PendingVerification, Plan, TokenRecord};
 use interlock_protocol::{
-    AgentName, CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, ExecutionId, HoldId, PermitId,
-    Receipt, RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolName, UserId, Verification,
-    WorkerId,
+    AgentName, CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, ExecutionId, HoldId,
+    Observation, PermitId, Receipt, RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolName,
+    UserId, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -213,6 +213,9 @@ pub struct StartedCall {
     pub hold: Option<HoldId>,
     /// When it began.
     pub started_at: Timestamp,
+    /// What code observed right before a write: what later readings are compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline: Vec<Observation>,
 }
 
 /// A call with what came of it.

@@ -31,6 +31,11 @@ pub struct Store {
     told: Arc<watch::Sender<u64>>,
 }
 
+/// The setting that a check of the store writes.
+const WRITE_CHECK: &str = "write_check";
+/// How much it writes: more than a page, so that it needs room of its own.
+const WRITE_CHECK_BYTES: usize = 16 * 1024;
+
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store")
@@ -74,6 +79,15 @@ impl Store {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.backend.path()
+    }
+
+    /// Whether a write can be kept: makes one, synced to the disk.
+    pub async fn check_write(&self) -> Result<(), Error> {
+        self.backend
+            .write(true, move |conn| {
+                write::set_setting(conn, WRITE_CHECK, &"x".repeat(WRITE_CHECK_BYTES))
+            })
+            .await
     }
 
     /// Takes nothing more, keeps what waits, and closes the file. Other handles of the same store then answer

@@ -1,7 +1,7 @@
 //! What code asks by itself: no permit, no shell, nothing that a model shapes.
 
-use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, Identity, ResourceId};
+use interlock_gate::{Plan, ResolvedResource};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
 
 use crate::{BoxFuture, Reading};
 
@@ -22,5 +22,25 @@ pub trait Inventory: Send + Sync {
     /// What knows nothing of identities says nothing, and its readings then verify no write to a machine that has one.
     fn identity<'a>(&'a self, _resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
         Box::pin(std::future::ready(Identity::default()))
+    }
+
+    /// What a later reading is compared with, observed right before a write begins. Empty where nothing is needed, or where
+    /// it cannot be observed.
+    fn baseline<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Vec<Observation>> {
+        Box::pin(async move {
+            match (plan.resource(), &plan.expectation) {
+                (Some(resource), Some(expectation)) if expectation.needs_baseline() => self
+                    .observe(resource, expectation)
+                    .await
+                    .map(|reading| reading.observations)
+                    .unwrap_or_default(),
+                _ => Vec::new(),
+            }
+        })
+    }
+
+    /// The machine that is meant where a call names none.
+    fn here(&self) -> Option<ResolvedResource> {
+        None
     }
 }

@@ -284,7 +284,7 @@ impl Chat<'_> {
             }
             Called::Held { .. } => {
                 for hold in self.driver.open_holds(&session).await? {
-                    self.show_hold(&hold);
+                    self.show_hold(&hold).await;
                 }
             }
         }

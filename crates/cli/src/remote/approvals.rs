@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 
 use interlock_protocol::{reveal, reveal_line};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Client, id};
+use super::{Client, whole};
 use crate::Ending;
 use crate::decide::{Typed, typed};
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
 use crate::keyboard::Keyboard;
+use crate::sessions::short;
+use crate::steps::{seconds, summary};
 use crate::table::Table;
 use crate::terminal::{Paint, Tone, visible};
 
@@ -34,24 +37,55 @@ pub(crate) async fn list(globals: &Globals, client: &Client, all: bool) -> Resul
         if approvals.is_empty() {
             return "nothing waits for a human\n".to_owned();
         }
-        let mut table = Table::new(&["hold", "status", "risk", "resource", "plan"]);
+        let now = Timestamp::now();
+        let mut table = Table::new(&["hold", "status", "left", "risk", "resource", "plan"]);
         for approval in &approvals {
-            let plan = format!("{} {}", at(approval, "/plan/tool"), at(approval, "/plan/action"));
+            let arguments = approval.pointer("/plan/arguments").and_then(Value::as_object);
+            let plan = summary(
+                at(approval, "/plan/tool"),
+                &arguments.cloned().unwrap_or_default(),
+            );
             table.row(vec![
-                (visible(at(approval, "/id")), None),
+                (visible(short(at(approval, "/id"))), None),
                 (visible(at(approval, "/status")), Some(Tone::Careful)),
+                (left(approval, now), None),
                 (visible(at(approval, "/plan/risk")), None),
                 (visible(at(approval, "/plan/resource")), None),
                 (visible(plan.trim()), None),
             ]);
         }
         table.render(paint)
+            + "\n`interlock approvals show ID` shows all of it; `approve ID` and `deny ID` decide\n"
     })?;
     Ok(Ending::Done)
 }
 
+/// How long a hold still waits, by the clock here.
+fn left(approval: &Value, now: Timestamp) -> String {
+    let expires: Option<Timestamp> = at(approval, "/expires_at").parse().ok();
+    match expires {
+        Some(expires) if at(approval, "/status") == "pending" && expires > now => {
+            seconds(expires.duration_since(now))
+        }
+        Some(_) | None => "none".to_owned(),
+    }
+}
+
+/// The whole id of a hold that a text names or begins.
+async fn whole_id(client: &Client, hold: &str) -> Result<String, Failure> {
+    let document = client.get("/approvals?status=all").await?;
+    let approvals = document.get("approvals").and_then(Value::as_array);
+    let known = approvals
+        .into_iter()
+        .flatten()
+        .map(|approval| at(approval, "/id"));
+    whole(hold, known)
+}
+
 pub(crate) async fn show(globals: &Globals, client: &Client, hold: &str) -> Result<Ending, Failure> {
-    let approval = client.get(&format!("/approvals/{}", id(hold)?)).await?;
+    let approval = client
+        .get(&format!("/approvals/{}", whole_id(client, hold).await?))
+        .await?;
     globals.print(&approval, |paint| render(&approval, paint))?;
     Ok(Ending::Done)
 }
@@ -62,7 +96,7 @@ pub(crate) async fn decide(
     hold: &str,
     decision: Decision<'_>,
 ) -> Result<Ending, Failure> {
-    let place = format!("/approvals/{}", id(hold)?);
+    let place = format!("/approvals/{}", whole_id(client, hold).await?);
     let decided = match decision {
         Decision::Deny(reason) => {
             let reason = if reason.is_empty() {
@@ -102,7 +136,7 @@ pub(crate) async fn edit(
     hold: &str,
     change: impl FnOnce(Value) -> Result<Value, Failure>,
 ) -> Result<Ending, Failure> {
-    let place = format!("/approvals/{}", id(hold)?);
+    let place = format!("/approvals/{}", whole_id(client, hold).await?);
     let approval = client.get(&place).await?;
     let arguments = approval.pointer("/plan/arguments").cloned().unwrap_or(json!({}));
     let body = json!({ "arguments": change(arguments)?, "plan_hash": at(&approval, "/plan_hash") });

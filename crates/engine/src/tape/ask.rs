@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use interlock_gate::{FourEyes, Hold, ResolvedResource, Writer};
+use interlock_gate::{FourEyes, Hold, NameEntry, ResolvedResource, Writer};
 use interlock_protocol::{
-    Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, PermitId, Receipt, ResourceId,
-    SessionId, ToolCall, ToolName, UserId,
+    Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, Observation, PermitId, Receipt,
+    ResourceId, SessionId, ToolCall, ToolName, UserId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,34 @@ impl From<&Found> for ResolvedResource {
     }
 }
 
+/// What a name in a call stood for when the gate was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// The name; empty for the machine that is meant where a call names none.
+    pub name: String,
+    /// What went by it.
+    pub found: Vec<Found>,
+}
+
+impl From<&NameEntry> for Named {
+    fn from(entry: &NameEntry) -> Self {
+        Self {
+            name: entry.name.clone(),
+            found: entry.resources.iter().map(Found::from).collect(),
+        }
+    }
+}
+
+impl From<&Named> for NameEntry {
+    fn from(named: &Named) -> Self {
+        Self {
+            name: named.name.clone(),
+            resources: named.found.iter().map(ResolvedResource::from).collect(),
+        }
+    }
+}
+
 /// Another session that was writing when the gate was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,12 +123,22 @@ pub enum Ask {
         execution: ExecutionId,
         /// The call.
         call: ToolCall,
+        /// What its names stood for, where the session had not discovered it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<Named>,
         /// Whether writes are stopped.
         #[serde(default, skip_serializing_if = "is_false")]
         stopped: bool,
         /// Who else is writing.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rivals: Vec<Rival>,
+    },
+    /// Code observed what a write is about to change.
+    Baseline {
+        /// The permit of the write.
+        permit: PermitId,
+        /// What it saw.
+        observed: Vec<Observation>,
     },
     /// A permit is consumed.
     Begin {
@@ -166,6 +204,9 @@ pub enum Ask {
         receipt: Box<Receipt>,
         /// The plan.
         plan: Box<interlock_gate::Plan>,
+        /// What code observed right before it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        baseline: Vec<Observation>,
         /// How its verification ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verification: Option<interlock_protocol::Verification>,
@@ -179,6 +220,9 @@ pub enum Ask {
         permit: PermitId,
         /// The plan.
         plan: Box<interlock_gate::Plan>,
+        /// What code observed right before it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        baseline: Vec<Observation>,
         /// When it began.
         started_at: Timestamp,
         /// Who approved it.

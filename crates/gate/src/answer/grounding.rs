@@ -454,13 +454,18 @@ fn brought_about(expectation: &Expectation) -> Option<&'static str> {
         Expectation::GuestState { state } | Expectation::ContainerState { state } => Some(state.as_str()),
         Expectation::GuestRestarted
         | Expectation::ContainerRestarted
-        | Expectation::ContainerImage { .. } => Some("running"),
+        | Expectation::ContainerImage { .. }
+        | Expectation::ContainerUpdated => Some("running"),
         Expectation::UnitActivity { activity, .. } => Some(activity.as_str()),
         Expectation::UnitRestarted { .. } => Some("active"),
         Expectation::AlertState { state } => Some(state.as_str()),
         Expectation::FileHash { .. }
         | Expectation::FilePatched { .. }
         | Expectation::FileAbsent { .. }
+        | Expectation::FileAppended { .. }
+        | Expectation::RolledOut
+        | Expectation::Replaced
+        | Expectation::NoteKept { .. }
         | Expectation::ReadyReplicas { .. }
         | Expectation::Property { .. }
         | Expectation::Present
@@ -583,12 +588,17 @@ impl<'a> Grounds<'a> {
                     self.state(activity.as_str(), at);
                 }
                 Observation::Alert { state } => self.state(state.as_str(), at),
-                Observation::Replicas { ready, wanted } => {
+                Observation::Replicas { ready, wanted, .. } => {
                     self.numbers.push((f64::from(*ready), at));
                     self.numbers.push((f64::from(*wanted), at));
                 }
                 Observation::Property { value, .. } => self.collect(value, at),
-                Observation::File { .. } | Observation::Present | Observation::Absent => {}
+                Observation::File { .. }
+                | Observation::FileAfter { .. }
+                | Observation::Identity { .. }
+                | Observation::Note { .. }
+                | Observation::Present
+                | Observation::Absent => {}
             }
         }
     }

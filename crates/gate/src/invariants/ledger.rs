@@ -79,6 +79,8 @@ pub(crate) enum Occurrence<'a> {
     Permitted {
         actor: &'a Actor,
         permit: &'a Permit,
+        /// What its names stand for, looked up apart from the gate.
+        meant: Option<&'a ResourceId>,
         call: &'a str,
         placement: Placement,
         governance: Governance<'a>,
@@ -101,6 +103,8 @@ pub(crate) enum Occurrence<'a> {
         ends: &'a [VerificationEnd],
         found: &'a [ResourceId],
         asked: bool,
+        /// Whether it read what happened, or what else there is.
+        tells_history: bool,
     },
     /// A permit is gone, and what became of it is not known.
     Lost { permit: &'a PermitId },
@@ -233,6 +237,7 @@ impl Ledger {
                 ends,
                 found,
                 asked,
+                ..
             } => {
                 let Some(run) = self.under_way.remove(*permit) else {
                     return;

@@ -69,6 +69,11 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
         holds: an_approval_is_for_one_machine,
     },
     Invariant {
+        name: "history_is_no_state",
+        says: "a log, a list of events or a list of other things does not end the verification of a free-form write",
+        holds: history_is_no_state,
+    },
+    Invariant {
         name: "nothing_is_waived",
         says: "a write is given up as unobservable only at its deadline, or while its execution is concluded",
         holds: nothing_is_waived,
@@ -353,6 +358,16 @@ fn harm_needs_a_human(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> boo
     !path.is_some_and(|path| path.starts_with("/etc/cron.d/")) && !power
 }
 
+fn history_is_no_state(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {
+    let Occurrence::Ended {
+        ends, tells_history, ..
+    } = happened
+    else {
+        return true;
+    };
+    !*tells_history || ends.iter().all(|end| end.outcome != Verification::Observed)
+}
+
 fn nothing_is_waived(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
     let (ends, concluding) = match happened {
         Occurrence::Ended { ends, .. } => (*ends, false),
@@ -423,16 +438,15 @@ fn inside_the_right_resource(ledger: &Ledger, happened: &Occurrence<'_>, view: V
     let Occurrence::Permitted {
         actor,
         permit,
+        meant,
         placement: Placement::Inside,
         ..
     } = happened
     else {
         return true;
     };
-    let Some(target) = permit.plan().resource() else {
-        return true;
-    };
-    !ledger.has_explicit_child(actor.0, target, view)
+    let mut targets = permit.plan().resource().into_iter().chain(*meant);
+    !targets.any(|target| ledger.has_explicit_child(actor.0, target, view))
 }
 
 fn bulk_is_not_intent(ledger: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {

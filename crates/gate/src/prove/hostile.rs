@@ -17,6 +17,7 @@ use crate::governance::{
     ApprovalNeed, ArgumentRule, BlastRadius, Bound, Budget, Governance, GovernanceInput, PolicyVerdict,
 };
 use crate::invariants::{Actor, Violation};
+use crate::resolution::NameEntry;
 use crate::session::{FourEyes, Session, SessionOptions, ToolScope};
 use crate::settle::Moment;
 use crate::state::State;
@@ -82,6 +83,7 @@ pub(crate) fn attack(gate: &Gate, mut options: HostileOptions<'_>) -> HostileRep
     let mut random = Random::new(options.seed);
     let resources = resources();
     let calls = calls(&resources);
+    let names = names(&resources);
     let governance = governance();
     let mut now = Timestamp::UNIX_EPOCH;
     while report.steps < options.steps {
@@ -89,6 +91,7 @@ pub(crate) fn attack(gate: &Gate, mut options: HostileOptions<'_>) -> HostileRep
         let Some(mut model) = world(gate, &mut random, now) else {
             return report;
         };
+        model.names = &names;
         for _ in 0..2_000 {
             if report.steps >= options.steps {
                 break;
@@ -386,6 +389,7 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
                 "infra_read",
                 json!({"action": "file", "target_host": target, "path": "/etc/x"}),
             );
+            add("infra_read", json!({"action": "logs", "target_host": target}));
             add("infra_metrics", json!({"resource_id": target}));
             add("infra_kubernetes", json!({"type": "pods", "resource_id": target}));
             add("infra_kubernetes", json!({"resource_id": target}));
@@ -403,6 +407,12 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
                 json!({"action": "restart", "target_resource_id": target, "target_host": "beta"}),
             );
         }
+    }
+    for name in names(resources).iter().map(|entry| &entry.name) {
+        let command = json!({"action": "exec", "target_host": name, "command": "uptime"});
+        add("infra_read", command);
+        let file = json!({"action": "read", "target_host": name, "path": "/etc/x"});
+        add("infra_file_edit", file);
     }
     for action in ["recall", "remember", "burn"] {
         add("infra_knowledge", json!({"action": action, "text": "x"}));
@@ -446,6 +456,19 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
         }
     }
     calls
+}
+
+/// The addresses of resources, known to code whether a session has discovered them or not.
+fn names(resources: &[ResolvedResource]) -> Vec<NameEntry> {
+    let addresses = (1_u8..).map(|number| format!("10.20.0.{number}"));
+    resources
+        .iter()
+        .zip(addresses)
+        .map(|(resource, name)| NameEntry {
+            name,
+            resources: vec![resource.clone()],
+        })
+        .collect()
 }
 
 fn argument_rules() -> Vec<ArgumentRule> {

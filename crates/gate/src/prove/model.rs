@@ -2,7 +2,7 @@
 
 use interlock_protocol::{
     Arguments, CallId, ContentHash, Evidence, EvidenceId, ExecutionId, Expectation, HoldId, Observation,
-    Outcome, ResourceId, RunState, ToolCall, ToolKind, ToolName, UserId,
+    Outcome, ResourceId, RunIdentity, RunState, ToolCall, ToolKind, ToolName, UserId,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -17,6 +17,7 @@ use crate::hold::{ApprovalToken, Hold, HoldStatus};
 use crate::invariants::{self, Actor, Ledger, Occurrence, View, Violation};
 use crate::permit::{Ended, Permit, Started};
 use crate::refusal::Refusal;
+use crate::resolution::NameEntry;
 use crate::sabotage::Sabotage;
 use crate::session::Session;
 use crate::settle::{DueReading, Moment, Report};
@@ -124,6 +125,8 @@ pub(crate) struct OpenHold {
 
 pub(crate) struct Model<'g> {
     pub(crate) gate: &'g Gate,
+    /// What names stand for, whether discovered or not.
+    pub(crate) names: &'g [NameEntry],
     pub(crate) world: World,
     pub(crate) sessions: Vec<Session>,
     pub(crate) now: Timestamp,
@@ -146,6 +149,7 @@ impl<'g> Model<'g> {
     pub(crate) fn new(gate: &'g Gate, sessions: Vec<Session>, now: Timestamp, approver: UserId) -> Self {
         Self {
             gate,
+            names: &[],
             world: World::default(),
             sessions,
             now,
@@ -174,6 +178,7 @@ impl<'g> Model<'g> {
             .collect();
         Self {
             gate: self.gate,
+            names: self.names,
             world: self.world.clone(),
             sessions: self.sessions.iter().map(Session::fork).collect(),
             now: self.now,
@@ -202,9 +207,11 @@ impl<'g> Model<'g> {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
+        let names = self.names_now();
         let situation = Situation {
             now: self.now,
             governance,
+            names: &names,
         };
         match self.gate.decide(
             &mut self.world,
@@ -253,8 +260,18 @@ impl<'g> Model<'g> {
             .map_or(Placement::Inside, |tool| {
                 tool.action(&permit.plan().arguments).placement
             });
+        // What the call names, by a lookup of its own.
+        let named = ["target_resource_id", "target_host"]
+            .iter()
+            .find_map(|argument| call.arguments.get(*argument)?.as_str());
+        let meant = named.and_then(|name| {
+            let entry = self.names.iter().find(|entry| entry.name == name)?;
+            entry.resources.first().map(|resource| &resource.id)
+        });
+        let meant = meant.or_else(|| permit.plan().resource()).cloned();
         self.happened(&Occurrence::Permitted {
             actor,
+            meant: meant.as_ref(),
             permit: &permit,
             call: &call.text,
             placement,
@@ -278,6 +295,13 @@ impl<'g> Model<'g> {
         let id = permit.id().clone();
         match permit.begin(self.world.kill_switch, self.now) {
             Ok(started) => {
+                let was = Observation::Guest {
+                    state: RunState::Running,
+                    started_at: None,
+                    run: RunIdentity::named("before"),
+                };
+                self.gate
+                    .baseline(&mut self.sessions[flight.actor.0], &id, vec![was]);
                 self.happened(&Occurrence::Begun { permit: &id });
                 let flight = Flight {
                     stage: Stage::Running(started),
@@ -364,6 +388,7 @@ impl<'g> Model<'g> {
             ends: &settled.ended,
             found: &ids,
             asked: flight.call.asks,
+            tells_history: tells_history(&flight.call),
         });
     }
 
@@ -402,9 +427,11 @@ impl<'g> Model<'g> {
         if self.gate.broken(Sabotage::ApprovesAnotherPlan) {
             hold.plan.arguments.insert("action".to_owned(), "stop".into());
         }
+        let names = self.names_now();
         let situation = Situation {
             now: self.now,
             governance,
+            names: &names,
         };
         for mut attempt in [hold.clone(), before.clone()] {
             let (token, mut record) = before.open_for(self.approver.clone(), [7; 32], self.now);
@@ -458,6 +485,21 @@ impl<'g> Model<'g> {
             .collect();
         let session = &mut self.sessions[open.actor.0];
         self.gate.rediscover(session, &open.actor.1, known, self.now);
+    }
+
+    /// What names stand for, with the machines that have those names now.
+    fn names_now(&self) -> Vec<NameEntry> {
+        self.names
+            .iter()
+            .map(|entry| NameEntry {
+                name: entry.name.clone(),
+                resources: entry
+                    .resources
+                    .iter()
+                    .map(|resource| self.as_it_is(resource))
+                    .collect(),
+            })
+            .collect()
     }
 
     /// A resource with the machine that has its name now.
@@ -728,11 +770,30 @@ impl<'g> Model<'g> {
     }
 }
 
+/// Whether a call reads what happened, or what else there is, instead of what its resource is doing.
+fn tells_history(call: &Call) -> bool {
+    let says = |name: &str| {
+        call.arguments
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    matches!(says("action"), "logs" | "tail" | "history" | "list")
+        || matches!(says("type"), "events" | "logs" | "pods")
+        || matches!(
+            call.tool.as_str(),
+            "read_system_logs" | "infra_metrics" | "infra_storage"
+        )
+        || says("command").contains("journalctl")
+        || says("path").starts_with("/var/log/")
+}
+
 /// What a reading of a resource with this expectation sees.
 fn observations(expectation: Option<&Expectation>, seen: Seen, now: Timestamp) -> Option<Vec<Observation>> {
     let guest = |state| Observation::Guest {
         state,
         started_at: Some(now),
+        run: RunIdentity::named("after"),
     };
     let absent = expectation == Some(&Expectation::Absent);
     Some(vec![match (seen, absent) {

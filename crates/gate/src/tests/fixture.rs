@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use interlock_protocol::{
     CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, Observation, Outcome,
-    Receipt, ResourceId, RunState, SessionId, ToolCall, ToolName, UserId,
+    Receipt, ResourceId, RunIdentity, RunState, SessionId, ToolCall, ToolName, UserId,
 };
 use interlock_shell::{Category, Intent, Needs, Reason, Risk, Verdict};
 use jiff::{SignedDuration, Timestamp};
@@ -144,7 +144,7 @@ impl Stage {
             gate,
             world: World::default(),
             session: Session::new(SessionId::new("ses_1").unwrap(), options),
-            now: "2026-01-28T12:00:00Z".parse().unwrap(),
+            now: start(),
             agent: execution("exe_1"),
             readings: 0,
         }
@@ -209,7 +209,10 @@ impl Stage {
         }
     }
 
+    /// Begins a permit, with what code would have observed before: it runs since long ago.
     pub(crate) fn begin(&mut self, permit: Permit) -> Started {
+        let before = guest(RunState::Running, Timestamp::UNIX_EPOCH);
+        self.gate.baseline(&mut self.session, permit.id(), before);
         permit.begin(self.world.kill_switch, self.now).unwrap()
     }
 
@@ -346,5 +349,16 @@ pub(crate) fn guest(state: RunState, started_at: Timestamp) -> Vec<Observation> 
     vec![Observation::Guest {
         state,
         started_at: Some(started_at),
+        run: run(started_at),
     }]
+}
+
+/// The run of what started then: one that began before every test is the run from before.
+pub(crate) fn run(started_at: Timestamp) -> RunIdentity {
+    RunIdentity::named(if started_at < start() { "before" } else { "after" })
+}
+
+/// When every test begins.
+pub(crate) fn start() -> Timestamp {
+    "2026-01-28T12:00:00Z".parse().unwrap()
 }

@@ -68,6 +68,7 @@ fn policy_by_level_by_kind() {
                 let situation = Situation {
                     now: stage.now,
                     governance: Governance::Given(&input),
+                    names: &[],
                 };
                 let (tool, arguments) = make();
                 let agent = stage.agent.clone();
@@ -162,6 +163,7 @@ fn governance_refuses_by_the_rule_that_decided() {
         let situation = Situation {
             now: stage.now,
             governance: Governance::Given(&input),
+            names: &[],
         };
         let edit = json!({"action": "append", "target_host": "jellyfin", "path": "/etc/x", "content": "x"});
         let agent = stage.agent.clone();

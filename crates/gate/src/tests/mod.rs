@@ -14,4 +14,5 @@ mod must_not;
 mod prove;
 mod routing;
 mod state_machine;
+mod tables;
 mod verification;

@@ -117,6 +117,8 @@ const BROKEN: &[(Sabotage, &[&str])] = &[
         &["only_its_own_machine_verifies"],
     ),
     (Sabotage::AnotherMachineRuns, &["an_approval_is_for_one_machine"]),
+    (Sabotage::AnyReadingObserves, &["history_is_no_state"]),
+    (Sabotage::NamesAreNotResolved, &["inside_the_right_resource"]),
     (
         Sabotage::EarlierReadingVerifies,
         &["only_its_own_resource_verifies"],

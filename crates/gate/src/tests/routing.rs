@@ -248,3 +248,216 @@ fn a_reset_forgets_coherently_and_never_a_verification() {
     assert_eq!(stage.state(), State::Verifying);
     assert!(matches!(stage.answer("Done.", &[]), AnswerDecision::Block(_)));
 }
+
+/// Every way to write the name or address of the node that a guest lives on.
+const SPELLINGS: &[&str] = &[
+    "delly",
+    "DELLY",
+    "Delly.",
+    "delly:22",
+    "root@delly",
+    "ssh://delly",
+    "ssh://root@delly:22/",
+    "delly.example.lan",
+    "DELLY.Example.Lan.",
+    "delly.example.lan:8006",
+    "10.20.0.11",
+    " 10.20.0.11",
+    "10.20.0.11:22",
+    "root@10.20.0.11",
+    "https://10.20.0.11:8006",
+    "::ffff:10.20.0.11",
+    "[::ffff:10.20.0.11]:22",
+    "fd00::11",
+    "FD00:0:0:0::11",
+    "[fd00::11]:22",
+    "node:delly",
+];
+
+fn addressed() -> ResolvedResource {
+    delly()
+        .alias("10.20.0.11")
+        .alias("delly.example.lan")
+        .alias("fd00::11")
+}
+
+/// A call of every tool that runs inside a machine that an argument names.
+fn inside() -> Vec<(&'static str, &'static str, serde_json::Value)> {
+    let catalogue = Catalogue::built_in().unwrap();
+    let mut calls = Vec::new();
+    for (tool, call) in [
+        ("infra_read", json!({"action": "exec", "command": "uptime"})),
+        ("infra_read", json!({"action": "file", "path": "/etc/x"})),
+        ("infra_read", json!({"action": "find", "path": "/srv"})),
+        ("infra_read", json!({"action": "tail", "path": "/etc/x"})),
+        ("infra_read", json!({"action": "logs"})),
+        (
+            "infra_control",
+            json!({"action": "command", "command": "touch /x"}),
+        ),
+        (
+            "infra_control",
+            json!({"action": "service_start", "unit": "nginx"}),
+        ),
+        (
+            "infra_control",
+            json!({"action": "service_stop", "unit": "nginx"}),
+        ),
+        (
+            "infra_control",
+            json!({"action": "service_restart", "unit": "nginx"}),
+        ),
+        ("infra_file_edit", json!({"action": "read", "path": "/etc/x"})),
+        (
+            "infra_file_edit",
+            json!({"action": "write", "path": "/etc/x", "content": "x"}),
+        ),
+        (
+            "infra_file_edit",
+            json!({"action": "append", "path": "/etc/x", "content": "x"}),
+        ),
+        (
+            "infra_file_edit",
+            json!({"action": "patch", "path": "/etc/x", "edits": [{"find": "a", "replace": "b"}]}),
+        ),
+        ("read_file", json!({"path": "/etc/x"})),
+        ("list_directory", json!({"path": "/etc"})),
+        ("write_file", json!({"path": "/etc/x", "content": "x"})),
+        ("delete_file", json!({"path": "/etc/x"})),
+    ] {
+        let definition = catalogue.get(tool).unwrap().definition();
+        let properties = definition.parameters["properties"].as_object().unwrap();
+        for argument in ["target_resource_id", "target_host"] {
+            if properties.contains_key(argument) {
+                calls.push((tool, argument, call.clone()));
+            }
+        }
+    }
+    // A tool that runs inside its target and is not in the list above would not be looked at.
+    for tool in catalogue.tools() {
+        let name = tool.definition().name.as_str();
+        for (action, row) in tool
+            .actions()
+            .filter(|(_, row)| row.placement == Placement::Inside)
+        {
+            let listed = calls.iter().any(|(known, _, call)| {
+                *known == name
+                    && call
+                        .get("action")
+                        .and_then(serde_json::Value::as_str)
+                        .unwrap_or("")
+                        == action
+            });
+            assert!(listed, "{name} {action} ({:?}) is not in the table", row.kind);
+        }
+    }
+    calls
+}
+
+#[test]
+fn every_spelling_of_a_parent_is_routed_like_the_parent() {
+    for (tool, argument, call) in inside() {
+        for spelling in SPELLINGS {
+            let mut arguments = call.clone();
+            arguments[argument] = (*spelling).into();
+            // The node was discovered, or code knows it, or nothing but its own name is known.
+            for known in ["discovered", "directory", "nothing"] {
+                let mut stage = match known {
+                    "discovered" => Stage::new().discover(vec![addressed(), homepage()]),
+                    _ => Stage::new().discover(vec![homepage()]),
+                };
+                stage.gate.mention(&mut stage.session, homepage(), stage.now);
+                let names = [NameEntry {
+                    name: (*spelling).to_owned(),
+                    resources: vec![addressed()],
+                }];
+                let situation = match known {
+                    "directory" => Situation::at(stage.now).with_names(&names),
+                    _ => Situation::at(stage.now),
+                };
+                let agent = stage.agent.clone();
+                let decision = stage.gate.decide(
+                    &mut stage.world,
+                    &mut stage.session,
+                    &agent,
+                    super::fixture::call(tool, arguments.clone()),
+                    situation,
+                );
+                match decision {
+                    Decision::Block(refusal) => assert!(
+                        matches!(refusal.rule, Rule::Routing | Rule::StrictResolution),
+                        "{tool} {arguments} {known}: {refusal:?}"
+                    ),
+                    // Without a target nothing runs: the executor looks up no names.
+                    Decision::Allow(permit) => assert_eq!(
+                        (permit.plan().resource(), permit.kind(), known),
+                        (None, interlock_protocol::ToolKind::Read, "nothing"),
+                        "{tool} {arguments}"
+                    ),
+                    Decision::Hold(hold) => panic!("{tool} {arguments} {known}: {hold:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_code_knows_is_resolved_and_not_discovered() {
+    let names = [NameEntry {
+        name: "10.20.0.11".to_owned(),
+        resources: vec![addressed()],
+    }];
+    let ask = |stage: &mut Stage, tool: &str, arguments: serde_json::Value| {
+        let agent = stage.agent.clone();
+        let situation = Situation::at(stage.now).with_names(&names);
+        let call = super::fixture::call(tool, arguments);
+        stage
+            .gate
+            .decide(&mut stage.world, &mut stage.session, &agent, call, situation)
+    };
+    let read = json!({"action": "exec", "target_host": "10.20.0.11", "command": "uptime"});
+    let mut stage = Stage::new().discover(vec![jellyfin()]);
+    let Decision::Allow(permit) = ask(&mut stage, "infra_read", read.clone()) else {
+        panic!("a read of what code knows, with something discovered")
+    };
+    assert_eq!(permit.plan().resource(), Some(&id("node:delly")));
+    let write = json!({"action": "command", "target_host": "10.20.0.11", "command": "touch /x"});
+    let Decision::Block(refusal) = ask(&mut stage, "infra_control", write) else {
+        panic!("a write to what was not discovered")
+    };
+    assert_eq!(refusal.rule, Rule::StrictResolution);
+    let Decision::Block(refusal) = ask(&mut Stage::new(), "infra_read", read) else {
+        panic!("a read with nothing discovered")
+    };
+    assert_eq!(refusal.rule, Rule::StrictResolution);
+}
+
+#[test]
+fn a_read_that_names_no_machine_is_routed_like_the_one_that_is_meant() {
+    let here = ResolvedResource::new(id("host:box"), "box");
+    let names = [NameEntry {
+        name: String::new(),
+        resources: vec![here],
+    }];
+    let child = ResolvedResource::new(id("docker_container:box:web"), "web");
+    let mut stage = Stage::new().discover(vec![child.clone()]);
+    let read = || super::fixture::call("read_file", json!({"path": "/etc/x"}));
+    let agent = stage.agent.clone();
+    let situation = Situation::at(stage.now).with_names(&names);
+    let decision = stage
+        .gate
+        .decide(&mut stage.world, &mut stage.session, &agent, read(), situation);
+    let Decision::Allow(permit) = decision else {
+        panic!("{decision:?}")
+    };
+    assert_eq!(permit.plan().resource(), Some(&id("host:box")));
+    stage.run(permit, Outcome::Succeeded);
+    stage.gate.mention(&mut stage.session, child, stage.now);
+    stage.wait(SignedDuration::from_secs(1));
+    let read = super::fixture::call("read_file", json!({"path": "/etc/y"}));
+    let situation = Situation::at(stage.now).with_names(&names);
+    let decision = stage
+        .gate
+        .decide(&mut stage.world, &mut stage.session, &agent, read, situation);
+    assert!(matches!(decision, Decision::Block(refusal) if refusal.rule == Rule::Routing));
+}

@@ -1,6 +1,8 @@
 //! Verification: about the written resource, after the write, by code if nobody else.
 
-use interlock_protocol::{Expectation, Observation, Outcome, RunState, Status, UnitActivity, Verification};
+use interlock_protocol::{
+    ContentHash, Expectation, Observation, Outcome, RunIdentity, RunState, Status, UnitActivity, Verification,
+};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -92,15 +94,376 @@ fn a_write_that_failed_or_timed_out_may_still_be_verified() {
 }
 
 #[test]
-fn a_free_form_command_is_observed_by_any_later_reading_of_its_resource() {
-    let mut stage = Stage::discovered();
-    let command = json!({"action": "command", "target_resource_id": "lxc:delly:105", "command": "touch /x"});
-    let permit = stage.allowed("infra_control", command);
-    assert_eq!(permit.plan().expectation, Some(Expectation::FreeForm));
-    stage.run(permit, Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
-    let settled = stage.run_read(permit, Vec::new(), json!({"stdout": "/x"}));
-    assert_eq!(outcomes(&settled.ended), [Verification::Observed]);
+fn a_free_form_command_is_observed_by_a_later_reading_that_shows_the_state_of_its_resource() {
+    let read = |action: &str| json!({"action": action, "target_resource_id": "lxc:delly:105"});
+    let file = |path: &str| json!({"action": "file", "target_resource_id": "lxc:delly:105", "path": path});
+    let observed = vec![Verification::Observed];
+    let cases = [
+        ("infra_read", exec("lxc:delly:105", "ls /x"), observed.clone()),
+        (
+            "infra_read",
+            exec("lxc:delly:105", "systemctl status nginx"),
+            observed.clone(),
+        ),
+        (
+            "infra_read",
+            exec("lxc:delly:105", "journalctl -u nginx -n 5"),
+            vec![],
+        ),
+        (
+            "infra_read",
+            exec("lxc:delly:105", "tail -n 5 /var/log/syslog"),
+            vec![],
+        ),
+        ("infra_read", exec("lxc:delly:105", "echo done"), vec![]),
+        ("infra_read", read("logs"), vec![]),
+        ("infra_read", file("/etc/x"), observed.clone()),
+        ("infra_read", file("/var/log/x"), vec![]),
+        (
+            "infra_query",
+            json!({"action": "get", "resource_id": "lxc:delly:105"}),
+            observed.clone(),
+        ),
+        ("infra_metrics", json!({"resource_id": "lxc:delly:105"}), vec![]),
+        (
+            "read_system_logs",
+            json!({"target_resource_id": "lxc:delly:105"}),
+            vec![],
+        ),
+        (
+            "list_directory",
+            json!({"target_resource_id": "lxc:delly:105", "path": "/srv"}),
+            observed,
+        ),
+    ];
+    for (tool, arguments, expected) in cases {
+        let mut stage = Stage::discovered();
+        stage.gate.analyse = interlock_shell::classify;
+        let command =
+            json!({"action": "command", "target_resource_id": "lxc:delly:105", "command": "touch /x"});
+        let permit = stage.allowed("infra_control", command);
+        assert_eq!(permit.plan().expectation, Some(Expectation::FreeForm));
+        stage.run(permit, Outcome::Succeeded);
+        let permit = stage.allowed(tool, arguments.clone());
+        let settled = stage.run_read(permit, vec![Observation::Present], json!({"stdout": "/x"}));
+        assert_eq!(outcomes(&settled.ended), expected, "{tool} {arguments}");
+    }
+}
+
+/// Makes an observation of a run that is said to have started then.
+type Make<'a> = &'a dyn Fn(RunIdentity, jiff::Timestamp) -> Observation;
+
+/// Whatever the clocks of two machines say, only the machine's own count of runs decides.
+#[test]
+fn clock_skew_neither_verifies_nor_fails_a_restart() {
+    use Comparison::{Conclusive, NotYet, Unchanged};
+    let now = start();
+    let verified = Conclusive(Verification::Verified);
+    let hours = [-48, -1, 0, 1, 48];
+    let guest = |run: RunIdentity, at| Observation::Guest {
+        state: RunState::Running,
+        started_at: Some(at),
+        run,
+    };
+    let unit = |run: RunIdentity, at| Observation::Unit {
+        unit: "nginx".to_owned(),
+        activity: UnitActivity::Active,
+        active_since: Some(at),
+        run,
+    };
+    let container = |run: RunIdentity, at| Observation::Container {
+        state: RunState::Running,
+        image: None,
+        started_at: Some(at),
+        run,
+        instance: None,
+        image_id: None,
+        current_image_id: None,
+    };
+    let restarted = Expectation::UnitRestarted {
+        unit: "nginx".to_owned(),
+    };
+    let kinds: [(Expectation, Make<'_>); 3] = [
+        (Expectation::GuestRestarted, &guest),
+        (restarted, &unit),
+        (Expectation::ContainerRestarted, &container),
+    ];
+    let named = RunIdentity::named;
+    let up = |seconds| RunIdentity {
+        id: None,
+        seconds: Some(seconds),
+    };
+    // Before, after, how many seconds have passed here, and what follows.
+    let runs = [
+        (Some(named("a")), named("a"), 60, Unchanged),
+        (Some(named("a")), named("b"), 60, verified),
+        (Some(named("a")), RunIdentity::default(), 60, NotYet),
+        (Some(RunIdentity::default()), named("b"), 60, NotYet),
+        (None, named("b"), 60, NotYet),
+        (None, RunIdentity::default(), 60, NotYet),
+        (Some(up(5_000)), up(5_060), 60, Unchanged),
+        (Some(up(5_000)), up(20), 60, verified),
+        // It came up at once, and runs longer now than it did before.
+        (Some(up(2)), up(59), 60, Unchanged),
+        (Some(up(30)), up(59), 60, NotYet),
+        (Some(up(30)), up(40), 60, verified),
+        (None, up(40), 60, verified),
+        (None, up(59), 60, NotYet),
+        (None, up(5_000), 60, NotYet),
+    ];
+    for (expectation, make) in kinds {
+        for skew in hours {
+            let there = now + SignedDuration::from_hours(skew);
+            for (was, is, passed, expected) in &runs {
+                let baseline: Vec<Observation> = was.iter().map(|run| make(run.clone(), there)).collect();
+                let seen = [make(is.clone(), there)];
+                let look = Look {
+                    observations: &seen,
+                    taken_at: now + SignedDuration::from_secs(*passed),
+                    shows_state: true,
+                };
+                let before = Before {
+                    started_at: now,
+                    state: Some("running"),
+                    baseline: &baseline,
+                };
+                assert_eq!(
+                    compare(&expectation, look, before),
+                    *expected,
+                    "{expectation:?}, {skew} hours off: {was:?} -> {is:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_is_verified_by_the_ids_of_container_and_content() {
+    use Comparison::{Conclusive, NotYet, Unchanged};
+    let (verified, failed) = (
+        Conclusive(Verification::Verified),
+        Conclusive(Verification::Failed),
+    );
+    let seen = |name: &str, instance: &str, image_id: &str, current: &str| Observation::Container {
+        state: RunState::Running,
+        image: Some(name.to_owned()),
+        started_at: None,
+        run: RunIdentity::default(),
+        instance: (!instance.is_empty()).then(|| instance.to_owned()),
+        image_id: (!image_id.is_empty()).then(|| image_id.to_owned()),
+        current_image_id: (!current.is_empty()).then(|| current.to_owned()),
+    };
+    let to = |image: &str| Expectation::ContainerImage {
+        image: image.to_owned(),
+    };
+    let was = seen("nginx:latest", "c1", "i1", "i1");
+    let pinned = "nginx@sha256:0123";
+    let cases = [
+        // The tag is the same all along: nothing was made again, whatever was pulled.
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c1", "i1", "i1"),
+            Unchanged,
+        ),
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c1", "i1", "i2"),
+            Unchanged,
+        ),
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c2", "i2", "i2"),
+            verified,
+        ),
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c2", "i1", "i1"),
+            verified,
+        ),
+        // Made again, but from the old content.
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c2", "i1", "i2"),
+            failed,
+        ),
+        (
+            to("nginx:latest"),
+            Some(&was),
+            seen("nginx:latest", "c2", "i2", ""),
+            NotYet,
+        ),
+        (
+            to("nginx:latest"),
+            None,
+            seen("nginx:latest", "c2", "i2", "i2"),
+            NotYet,
+        ),
+        (
+            to("nginx:1.29"),
+            Some(&was),
+            seen("nginx:latest", "c1", "i1", "i1"),
+            Unchanged,
+        ),
+        (
+            to("nginx:1.29"),
+            Some(&was),
+            seen("nginx:1.29", "c2", "i2", "i2"),
+            verified,
+        ),
+        (
+            to("nginx:1.29"),
+            Some(&was),
+            seen("nginx:1.28", "c2", "i2", "i2"),
+            failed,
+        ),
+        (to(pinned), None, seen(pinned, "c2", "i2", "i2"), verified),
+        (
+            Expectation::ContainerUpdated,
+            Some(&was),
+            seen("nginx:latest", "c2", "i2", "i2"),
+            verified,
+        ),
+        (
+            Expectation::ContainerUpdated,
+            Some(&was),
+            seen("nginx:latest", "c1", "i1", "i2"),
+            Unchanged,
+        ),
+        (
+            Expectation::ContainerUpdated,
+            Some(&was),
+            seen("other:latest", "c2", "i2", "i2"),
+            failed,
+        ),
+        (
+            Expectation::ContainerUpdated,
+            None,
+            seen("nginx:latest", "c2", "i2", "i2"),
+            NotYet,
+        ),
+    ];
+    for (expectation, was, is, expected) in cases {
+        let baseline: Vec<Observation> = was.into_iter().cloned().collect();
+        assert_eq!(
+            compared(&expectation, &[is.clone()], &baseline),
+            expected,
+            "{expectation:?} {is:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_added_rolled_out_replaced_and_noted() {
+    use Comparison::{Conclusive, NotYet, Unchanged};
+    let (verified, failed) = (
+        Conclusive(Verification::Verified),
+        Conclusive(Verification::Failed),
+    );
+    let hash = |text: &str| ContentHash::of(text);
+    let file = |text: &str| Observation::File {
+        path: "/etc/x".to_owned(),
+        hash: Some(hash(text)),
+    };
+    let after = Observation::FileAfter {
+        path: "/etc/x".to_owned(),
+        hash: hash("ab"),
+    };
+    let added = Expectation::FileAppended {
+        path: "/etc/x".to_owned(),
+        added: hash("b"),
+    };
+    let replicas = |ready, updated, generation, observed| Observation::Replicas {
+        ready,
+        wanted: 3,
+        updated: Some(updated),
+        generation: Some(generation),
+        observed_generation: Some(observed),
+    };
+    let uid = |uid: &str| Observation::Identity { uid: uid.to_owned() };
+    let note = Expectation::NoteKept { text: hash("n") };
+    let cases = [
+        (
+            added.clone(),
+            vec![file("a"), after.clone()],
+            file("ab"),
+            verified,
+        ),
+        (
+            added.clone(),
+            vec![file("a"), after.clone()],
+            file("a"),
+            Unchanged,
+        ),
+        (added.clone(), vec![file("a"), after], file("abc"), failed),
+        (added, vec![], file("ab"), NotYet),
+        (
+            Expectation::RolledOut,
+            vec![replicas(3, 3, 4, 4)],
+            replicas(3, 3, 4, 4),
+            Unchanged,
+        ),
+        (
+            Expectation::RolledOut,
+            vec![replicas(3, 3, 4, 4)],
+            replicas(3, 3, 5, 4),
+            NotYet,
+        ),
+        (
+            Expectation::RolledOut,
+            vec![replicas(3, 3, 4, 4)],
+            replicas(3, 1, 5, 5),
+            NotYet,
+        ),
+        (
+            Expectation::RolledOut,
+            vec![replicas(3, 3, 4, 4)],
+            replicas(3, 3, 5, 5),
+            verified,
+        ),
+        (Expectation::RolledOut, vec![], replicas(3, 3, 5, 5), NotYet),
+        (Expectation::Replaced, vec![uid("a")], uid("a"), Unchanged),
+        (Expectation::Replaced, vec![uid("a")], uid("b"), verified),
+        (
+            Expectation::Replaced,
+            vec![uid("a")],
+            Observation::Absent,
+            verified,
+        ),
+        (Expectation::Replaced, vec![], uid("b"), NotYet),
+        (
+            note.clone(),
+            vec![],
+            Observation::Note { text: hash("n") },
+            verified,
+        ),
+        (note, vec![], Observation::Note { text: hash("m") }, NotYet),
+    ];
+    for (expectation, baseline, seen, expected) in cases {
+        assert_eq!(
+            compared(&expectation, &[seen.clone()], &baseline),
+            expected,
+            "{expectation:?} {seen:?}"
+        );
+    }
+}
+
+fn compared(expectation: &Expectation, seen: &[Observation], baseline: &[Observation]) -> Comparison {
+    let look = Look {
+        observations: seen,
+        taken_at: start() + SignedDuration::from_secs(5),
+        shows_state: true,
+    };
+    let before = Before {
+        started_at: start(),
+        state: Some("running"),
+        baseline,
+    };
+    compare(expectation, look, before)
 }
 
 #[test]
@@ -277,6 +640,8 @@ fn a_lost_write_counts_as_interrupted_and_must_be_looked_at() {
             let started = stage.begin(permit);
             drop(started);
         } else {
+            let before = guest(RunState::Running, jiff::Timestamp::UNIX_EPOCH);
+            stage.gate.baseline(&mut stage.session, &lost, before);
             drop(permit);
         }
         assert_eq!(stage.state(), State::Writing);
@@ -380,6 +745,7 @@ fn an_interrupted_write_is_observed_before_anything_else_is_written() {
         plan: old_plan(),
         started_at: stage.now,
         approved_by: None,
+        baseline: guest(RunState::Running, jiff::Timestamp::UNIX_EPOCH),
     };
     stage
         .gate
@@ -457,13 +823,24 @@ fn comparing_an_expectation_with_what_was_seen() {
             unit: "nginx".to_owned(),
             activity,
             active_since: since,
+            run: since.map(run).unwrap_or_default(),
         }]
     };
     let other_unit = vec![Observation::Unit {
         unit: "sshd".to_owned(),
         activity: UnitActivity::Failed,
         active_since: None,
+        run: RunIdentity::default(),
     }];
+    let replicas = |ready, wanted| {
+        vec![Observation::Replicas {
+            ready,
+            wanted,
+            updated: None,
+            generation: None,
+            observed_generation: None,
+        }]
+    };
     let restarted = Expectation::UnitRestarted {
         unit: "nginx".to_owned(),
     };
@@ -502,7 +879,8 @@ fn comparing_an_expectation_with_what_was_seen() {
             Expectation::GuestRestarted,
             vec![Observation::Guest {
                 state: RunState::Running,
-                started_at: None,
+                started_at: Some(now),
+                run: RunIdentity::default(),
             }],
             NotYet,
         ),
@@ -520,31 +898,27 @@ fn comparing_an_expectation_with_what_was_seen() {
         (Expectation::Absent, vec![Observation::Absent], verified),
         (Expectation::Absent, vec![Observation::Present], Unchanged),
         (Expectation::Absent, guest(RunState::Stopping, before), NotYet),
-        (
-            Expectation::ReadyReplicas { count: 3 },
-            vec![Observation::Replicas { ready: 1, wanted: 3 }],
-            NotYet,
-        ),
-        (
-            Expectation::ReadyReplicas { count: 3 },
-            vec![Observation::Replicas { ready: 3, wanted: 3 }],
-            verified,
-        ),
-        (
-            Expectation::ReadyReplicas { count: 3 },
-            vec![Observation::Replicas { ready: 2, wanted: 2 }],
-            failed,
-        ),
+        (Expectation::ReadyReplicas { count: 3 }, replicas(1, 3), NotYet),
+        (Expectation::ReadyReplicas { count: 3 }, replicas(3, 3), verified),
+        (Expectation::ReadyReplicas { count: 3 }, replicas(2, 2), failed),
         (Expectation::FreeForm, vec![], Conclusive(Verification::Observed)),
     ];
+    let mut baseline = guest(RunState::Running, before);
+    baseline.extend(unit(UnitActivity::Active, Some(before)));
     for (expectation, seen, expected) in cases {
+        let look = Look {
+            observations: &seen,
+            taken_at: now,
+            shows_state: true,
+        };
         assert_eq!(
             compare(
                 &expectation,
-                &seen,
+                look,
                 Before {
                     started_at: now,
                     state: Some("paused"),
+                    baseline: &baseline,
                 }
             ),
             expected,

@@ -5,6 +5,7 @@ use bollard::query_parameters::{
     EventsOptions, ListContainersOptions, ListImagesOptions, StatsOptions, TopOptions,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use interlock_protocol::Observation;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -51,6 +52,19 @@ impl Docker {
     /// Everything about one container.
     pub async fn inspect(&self, container: &str) -> Result<Details, Error> {
         self.inspected(container).await.map(|found| view::details(&found))
+    }
+
+    /// A container as an observation, with the id of what the name of its image stands for on this engine now.
+    pub async fn observe(&self, found: &Details) -> Observation {
+        let mut observed = found.observation();
+        if let Observation::Container { current_image_id, .. } = &mut observed
+            && let Ok(client) = self.client().await
+        {
+            let image = client.inspect_image(&found.image);
+            let image = self.within(READ, "the image", image).await;
+            *current_image_id = image.ok().and_then(|image| image.id);
+        }
+        observed
     }
 
     pub(super) async fn inspected(&self, container: &str) -> Result<ContainerInspectResponse, Error> {

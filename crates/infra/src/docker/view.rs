@@ -5,7 +5,7 @@ use bollard::models::{
     ContainerInspectResponse, ContainerStatsResponse, ContainerSummary, EventMessage, ImageSummary,
     PortSummary,
 };
-use interlock_protocol::{Observation, RunState};
+use interlock_protocol::{Observation, RunIdentity, RunState};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -144,10 +144,19 @@ pub struct Event {
 impl Details {
     /// What it is doing, in the words in which something can be expected.
     pub fn observation(&self) -> Observation {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Observation::Container {
             state: run_state(&self.state),
             image: Some(self.image.clone()),
             started_at: self.started_at,
+            run: match self.started_at {
+                // The engine's own time of the start names the run; it is compared with itself alone.
+                Some(at) => RunIdentity::named(format!("{} {at}", self.id)),
+                None => RunIdentity::default(),
+            },
+            instance: known(&self.id),
+            image_id: known(&self.image_id),
+            current_image_id: None,
         }
     }
 }

@@ -130,31 +130,58 @@ impl Kubernetes {
         let client = self.client().await?;
         let namespace = namespace.unwrap_or("default");
         let what = format!("`{id}`");
-        let (ready, wanted) = match kind {
+        let ((ready, wanted), (updated, generation, observed)) = match kind {
             Kind::Deployment => {
                 let api: Api<Deployment> = Api::namespaced(client, namespace);
-                deployment_replicas(&self.within(&what, api.get(name)).await?)
+                let found = self.within(&what, api.get(name)).await?;
+                let status = found.status.as_ref();
+                let newest = (
+                    status.map(|status| status.updated_replicas.unwrap_or(0)),
+                    found.metadata.generation,
+                    status.and_then(|status| status.observed_generation),
+                );
+                (deployment_replicas(&found), newest)
             }
             Kind::StatefulSet => {
                 let api: Api<StatefulSet> = Api::namespaced(client, namespace);
-                stateful_set_replicas(&self.within(&what, api.get(name)).await?)
+                let found = self.within(&what, api.get(name)).await?;
+                let status = found.status.as_ref();
+                let newest = (
+                    status.map(|status| status.updated_replicas.unwrap_or(0)),
+                    found.metadata.generation,
+                    status.and_then(|status| status.observed_generation),
+                );
+                (stateful_set_replicas(&found), newest)
             }
             Kind::DaemonSet => {
                 let api: Api<DaemonSet> = Api::namespaced(client, namespace);
-                daemon_set_replicas(&self.within(&what, api.get(name)).await?)
+                let found = self.within(&what, api.get(name)).await?;
+                let status = found.status.as_ref();
+                let newest = (
+                    status.map(|status| status.updated_number_scheduled.unwrap_or(0)),
+                    found.metadata.generation,
+                    status.and_then(|status| status.observed_generation),
+                );
+                (daemon_set_replicas(&found), newest)
             }
             Kind::Node | Kind::Namespace | Kind::Pod | Kind::Service => {
                 let object = self.describe(id).await?;
-                return Ok((object, vec![Observation::Present]));
+                let uid = object["metadata"]["uid"].as_str().map(str::to_owned);
+                let mut observed = vec![Observation::Present];
+                observed.extend(uid.map(|uid| Observation::Identity { uid }));
+                return Ok((object, observed));
             }
         };
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
         let replicas = Observation::Replicas {
             ready: count(ready),
             wanted: count(wanted),
+            updated: updated.map(count),
+            generation,
+            observed_generation: observed,
         };
         Ok((
-            json!({"ready": ready, "wanted": wanted}),
+            json!({"ready": ready, "wanted": wanted, "updated": updated, "generation": generation}),
             vec![Observation::Present, replicas],
         ))
     }

@@ -1,6 +1,6 @@
 //! Guests: how they are named, and what they are doing.
 
-use interlock_protocol::{Observation, ResourceId, ResourceKind, RunState};
+use interlock_protocol::{Observation, ResourceId, ResourceKind, RunIdentity, RunState};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -106,11 +106,20 @@ impl GuestStatus {
         }
     }
 
-    /// It as an observation.
-    pub const fn observation(&self) -> Observation {
+    /// It as an observation. The process that runs it names the run, and its node counts the seconds.
+    pub fn observation(&self) -> Observation {
+        let fields = Fields(&self.data);
+        let up = !matches!(self.state, RunState::Stopped | RunState::Unknown);
         Observation::Guest {
             state: self.state,
             started_at: self.started_at,
+            run: RunIdentity {
+                id: fields
+                    .whole("pid")
+                    .filter(|pid| up && *pid > 0)
+                    .map(|pid| format!("pid {pid}")),
+                seconds: fields.whole("uptime").filter(|_| up),
+            },
         }
     }
 }

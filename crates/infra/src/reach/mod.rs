@@ -105,6 +105,17 @@ impl Infra {
         Box::pin(self.enter(resource, None, &probe.argv(), None, PROBE, &cancel)).await
     }
 
+    /// Asks a question of our own that is also given input.
+    pub async fn probe_with_input(
+        &self,
+        resource: &ResourceId,
+        probe: &Probe,
+        input: &str,
+    ) -> Result<Output, Error> {
+        let cancel = CancellationToken::new();
+        Box::pin(self.enter(resource, None, &probe.argv(), Some(input), PROBE, &cancel)).await
+    }
+
     /// How much input a command in this resource can be given at once.
     pub async fn input_room(&self, resource: &ResourceId) -> Result<usize, Error> {
         Ok(match self.way(resource).await? {

@@ -57,6 +57,10 @@ const HASH: &str = r#"LC_ALL=C; export LC_ALL
 [ -f "$1" ] || { [ -e "$1" ] && { echo "$1: no ordinary file" >&2; exit 2; }; }
 exec sha256sum -- "$1""#;
 
+/// Hashes a file together with what comes after it.
+const HASH_WITH_INPUT: &str = r#"[ -f "$1" ] || exit 2
+cat -- "$1" - | sha256sum"#;
+
 /// A question of our own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
@@ -76,7 +80,9 @@ pub enum Probe {
     Listening,
     /// All TCP sockets, as the kernel prints them.
     TcpTables,
-    /// For how many seconds it runs.
+    /// The hash that a file will have once the input was added to its end.
+    HashWithInput(FilePath),
+    /// Which boot it is, when its first process began, and for how many seconds it runs.
     Uptime,
     /// What system it is.
     OsRelease,
@@ -93,7 +99,7 @@ impl Probe {
                 "show",
                 "--no-pager",
                 "--timestamp=us+utc",
-                "--property=LoadState,ActiveState,SubState,ActiveEnterTimestamp",
+                "--property=LoadState,ActiveState,SubState,ActiveEnterTimestamp,ActiveEnterTimestampMonotonic,InvocationID",
                 "--",
                 unit.as_str(),
             ]),
@@ -137,7 +143,13 @@ impl Probe {
             ]),
             Self::Listening => fixed(&["ss", "-H", "-lntup"]),
             Self::TcpTables => fixed(&["cat", "/proc/net/tcp", "/proc/net/tcp6"]),
-            Self::Uptime => fixed(&["cat", "/proc/uptime"]),
+            Self::HashWithInput(path) => fixed(&["sh", "-c", HASH_WITH_INPUT, "sh", path.as_str()]),
+            Self::Uptime => fixed(&[
+                "cat",
+                "/proc/sys/kernel/random/boot_id",
+                "/proc/1/stat",
+                "/proc/uptime",
+            ]),
             Self::OsRelease => fixed(&["cat", "/etc/os-release"]),
             Self::FileSystems => fixed(&["env", "LC_ALL=C", "df", "-P", "-k"]),
         }

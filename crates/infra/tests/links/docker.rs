@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_infra::docker::{Docker, Freshness, LogQuery};
 use interlock_infra::{Error, Exit, Limits, Resource, Source as _, options};
-use interlock_protocol::{ContentHash, Observation, RunState};
+use interlock_protocol::{ContentHash, Observation, RunIdentity, RunState};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -158,6 +158,10 @@ async fn a_container_is_looked_at_without_its_secrets() {
             state: RunState::Running,
             image: Some("nginx:1.27".to_owned()),
             started_at: Some("2026-11-15T06:00:00.5Z".parse().unwrap()),
+            run: RunIdentity::named(format!("{} 2026-11-15T06:00:00.5Z", found.id)),
+            instance: Some(found.id.clone()),
+            image_id: Some(found.image_id.clone()),
+            current_image_id: None,
         }
     );
 }

@@ -165,7 +165,13 @@ async fn one_object_is_looked_at_closely() {
         observed,
         [
             Observation::Present,
-            Observation::Replicas { ready: 1, wanted: 3 }
+            Observation::Replicas {
+                ready: 1,
+                wanted: 3,
+                updated: Some(0),
+                generation: None,
+                observed_generation: None,
+            }
         ]
     );
     for (namespace, name) in [

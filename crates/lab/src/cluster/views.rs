@@ -87,6 +87,8 @@ pub struct GuestView {
     pub disk_write: u64,
     /// For how long it has been running, in seconds.
     pub uptime: i64,
+    /// The process that runs it; another one for each run.
+    pub pid: i64,
     /// The storage of its root disk.
     pub storage: String,
 }
@@ -284,6 +286,10 @@ impl Part {
             Some(at) if up => (now() - at).max(1),
             _ => 0,
         };
+        let pid = match self.started_at {
+            Some(at) if up => 1000 + (at + i64::from(self.vmid)).rem_euclid(30_000),
+            _ => 0,
+        };
         let (load, steady) = (numbers::guest(&name, now()), numbers::steady(&name));
         let memory_bytes = config.memory_bytes();
         GuestView {
@@ -322,6 +328,7 @@ impl Part {
             disk_read: numbers::total(steady.disk_read, uptime),
             disk_write: numbers::total(steady.disk_write, uptime),
             uptime,
+            pid,
             storage: config
                 .volume(kind)
                 .map(|(storage, _)| storage.to_owned())

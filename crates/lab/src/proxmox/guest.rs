@@ -38,7 +38,7 @@ fn entry(guest: &GuestView) -> Value {
             }
         }
         if guest.uptime > 0 {
-            fields.insert("pid".to_owned(), json!(1000 + guest.vmid));
+            fields.insert("pid".to_owned(), json!(guest.pid));
         }
         if !guest.tags.is_empty() {
             fields.insert("tags".to_owned(), json!(guest.tags.join(";")));

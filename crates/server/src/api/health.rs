@@ -1,6 +1,7 @@
 //! Whether the server is up and ready. Public, so it says no more than that.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -121,19 +122,70 @@ fn knows(kind: &str, resources: usize) -> String {
     }
 }
 
+/// How old the result of trying the store may be. Anybody may ask, and a write costs a sync of the disk.
+const STORE_TRIED: Duration = Duration::from_secs(2);
+/// The least room on the disk of the store. What is accepted with less may not fit.
+const LEAST_ROOM: u64 = 1024 * 1024;
+
+/// Whether the store can be read and written to, and has room for more.
 async fn store(app: &App) -> Check {
-    let read = app.store().setting("kill_switch").await;
-    Check {
-        name: "store".to_owned(),
-        ok: read.is_ok(),
-        detail: match read {
-            Ok(_) => "it can be read".to_owned(),
-            Err(error) => {
-                tracing::error!(%error, "the store does not work");
-                "it cannot be read; the server's log says why".to_owned()
-            }
-        },
+    let mut known = app.store_check().lock().await;
+    if let Some((at, check)) = &*known
+        && at.elapsed() < STORE_TRIED
+    {
+        return check.clone();
     }
+    let check = try_store(app).await;
+    *known = Some((Instant::now(), check.clone()));
+    check
+}
+
+async fn try_store(app: &App) -> Check {
+    let check = |ok, detail: String| Check {
+        name: "store".to_owned(),
+        ok,
+        detail,
+    };
+    if let Err(error) = app.store().setting("kill_switch").await {
+        tracing::error!(%error, "the store cannot be read");
+        return check(false, "it cannot be read; the server's log says why".to_owned());
+    }
+    match app.store().check_write().await {
+        Ok(()) => {}
+        Err(interlock_store::Error::Full { .. }) => {
+            return check(
+                false,
+                "its disk is full: nothing new can be kept; free some space".to_owned(),
+            );
+        }
+        Err(error) => {
+            tracing::error!(%error, "the store cannot be written to");
+            return check(
+                false,
+                "it cannot be written to; the server's log says why".to_owned(),
+            );
+        }
+    }
+    match room(app.store().path()) {
+        Some(room) if room < LEAST_ROOM => check(
+            false,
+            format!("its disk is almost full: {room} bytes are left; free some space"),
+        ),
+        Some(_) | None => check(true, "it can be read and written to".to_owned()),
+    }
+}
+
+/// How many bytes can still be written where the store is; nothing where that is not known.
+fn room(store: &Path) -> Option<u64> {
+    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
+    // What is reserved for root can be used by root.
+    let blocks = if rustix::process::geteuid().is_root() {
+        disk.f_bfree
+    } else {
+        disk.f_bavail
+    };
+    Some(blocks.saturating_mul(disk.f_frsize))
 }
 
 /// Whether somebody works on what waits. A worker tells that it lives, whichever process it is in.

@@ -62,8 +62,13 @@ pub(super) async fn set_password(
             .is(current.unwrap_or_default(), user.password.clone())
             .await?;
         if !right {
-            auth.note_failure(Some(&user.id), peer.address, "password change")
-                .await?;
+            auth.note_failure(
+                Some(&user.id),
+                Some(user.id.as_str()),
+                peer.address,
+                "password change",
+            )
+            .await?;
             return Err(
                 Problem::new(Code::Forbidden, "the present password is wrong").hint(
                     "whoever forgot it asks an admin for a sign-in link and sets a new one within 15 minutes",

@@ -88,11 +88,39 @@ impl Auth {
         Ok(())
     }
 
-    /// Notes that an attempt to sign in failed. The name only if it is somebody's: it may be a password in the wrong field.
-    async fn note_failure(&self, user: Option<&UserId>, from: IpAddr, how: &str) -> Result<(), Problem> {
-        let details = json!({ "from": from.to_string(), "how": how });
+    /// Notes that an attempt to sign in failed, and with which name. Only the beginning of a name that belongs to no user is
+    /// kept: it may be a password in the wrong field. [`Throttle`] limits how many attempts get this far.
+    async fn note_failure(
+        &self,
+        user: Option<&UserId>,
+        tried: Option<&str>,
+        from: IpAddr,
+        how: &str,
+    ) -> Result<(), Problem> {
+        let mut details = json!({ "from": from.to_string(), "how": how });
+        if let Some(tried) = tried {
+            details["name"] = match user {
+                Some(user) => user.as_str().into(),
+                None => attempted(tried).into(),
+            };
+        }
         self.note(None, "sign_in.failed", user.map(UserId::as_str), details)
             .await
+    }
+}
+
+/// How many characters of a name that belongs to no user are kept.
+const SHOWN: usize = 3;
+
+/// A name that belongs to no user, safe to keep and to show: its beginning and its length.
+fn attempted(name: &str) -> String {
+    let length = name.chars().count();
+    // A short name is shown in part only, too: half of it at most.
+    let shown = name.chars().take(SHOWN.min(length / 2));
+    let shown: String = shown.flat_map(char::escape_default).collect();
+    match length {
+        1 => format!("{shown}… (1 character, no such user)"),
+        length => format!("{shown}… ({length} characters, no such user)"),
     }
 }
 
@@ -120,4 +148,23 @@ pub(crate) fn routes() -> Routes {
         .route(Access::Admin, routes!(users::change))
         .route(Access::Admin, routes!(users::remove))
         .route(Access::Admin, routes!(users::link))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::attempted;
+
+    #[test]
+    fn a_name_of_no_user_is_kept_in_part_and_escaped() {
+        let cases = [
+            ("", "… (0 characters, no such user)"),
+            ("a", "… (1 character, no such user)"),
+            ("root", "ro… (4 characters, no such user)"),
+            ("correct horse", "cor… (13 characters, no such user)"),
+            ("\u{1b}[31mx\u{202e}", "\\u{1b}[3… (7 characters, no such user)"),
+        ];
+        for (name, kept) in cases {
+            assert_eq!(attempted(name), kept);
+        }
+    }
 }

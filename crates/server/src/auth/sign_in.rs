@@ -49,6 +49,7 @@ pub(super) async fn with_password(
     let attempt = auth
         .throttle
         .attempt(Some(&form.user), peer.address, Instant::now())?;
+    let tried = form.user.clone();
     let user = match UserId::new(form.user) {
         Ok(id) => auth.store.user(&id).await?,
         Err(_) => None,
@@ -67,7 +68,8 @@ pub(super) async fn with_password(
         }
         user => {
             let id = user.as_ref().map(|user| &user.id);
-            auth.note_failure(id, peer.address, "password").await?;
+            auth.note_failure(id, Some(&tried), peer.address, "password")
+                .await?;
             Err(
                 Problem::new(Code::SignInFailed, "the name or the password is wrong")
                     .hint("try again, or ask an admin for a sign-in link"),
@@ -100,7 +102,7 @@ pub(super) async fn with_link(
         }
         user => {
             let id = user.as_ref().map(|user| &user.id);
-            auth.note_failure(id, peer.address, "link").await?;
+            auth.note_failure(id, None, peer.address, "link").await?;
             Err(Problem::new(
                 Code::SignInFailed,
                 "the link was used, has expired or was never made",

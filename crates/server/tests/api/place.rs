@@ -12,8 +12,8 @@ use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Reso
 use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets as ModelSecrets};
 use interlock_protocol::{
-    ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, SessionId, ToolKind, ToolName,
-    UnitActivity,
+    ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, RunIdentity, SessionId, ToolKind,
+    ToolName, UnitActivity,
 };
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
 use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
@@ -53,10 +53,12 @@ impl Machine {
     }
 
     fn unit(&self) -> Observation {
+        let run = RunIdentity::named(format!("invocation {}", self.changes()));
         Observation::Unit {
             unit: "nginx".to_owned(),
             activity: UnitActivity::Active,
             active_since: self.restarts.lock().unwrap().last().copied(),
+            run,
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Erro
 
 fn tally(conn: &Connection, key: i64) -> Result<Tally, Error> {
     let mut statement = conn.prepare_cached(
-        "SELECT (SELECT count(*) FROM holds WHERE session = key AND status = 'pending'), \
+        "SELECT (SELECT count(*) FROM holds WHERE holds.session = sessions.key AND holds.status = 'pending'), \
          writes, writes_verified, refusals FROM sessions WHERE key = ?",
     )?;
     let counted: [i64; 4] = statement.query_row([key], |row| {

@@ -171,6 +171,7 @@ pub fn call(session: u64, permit: u64, kind: ToolKind, target: u64) -> StartedCa
         approved_by: None,
         hold: None,
         started_at: at(2),
+        baseline: Vec::new(),
     }
 }
 

@@ -112,7 +112,7 @@ impl Fleet {
         let taken_at = Timestamp::now();
         match docker.inspect(id.uid()).await {
             Ok(found) => {
-                let observed = found.observation();
+                let observed = docker.observe(&found).await;
                 Some(reading(id, taken_at, json!(found), vec![observed]))
             }
             Err(interlock_infra::Error::NotFound { .. }) => Some(Reading {
@@ -272,7 +272,7 @@ impl Fleet {
     async fn docker_inspect(&self, docker: &Docker, id: &ResourceId) -> Result<Done, Failure> {
         let taken_at = Timestamp::now();
         let found = docker.inspect(id.uid()).await?;
-        let observed = found.observation();
+        let observed = docker.observe(&found).await;
         let data = json!(found);
         Ok(
             Done::succeeded(data.clone(), "looked at a container").with_reading(reading(
@@ -293,7 +293,7 @@ impl Fleet {
         };
         let logs = docker.logs(id.uid(), query).await?;
         let found = docker.inspect(id.uid()).await?;
-        let observed = found.observation();
+        let observed = docker.observe(&found).await;
         let data = json!({
             "resource_id": id,
             "state": found.state,

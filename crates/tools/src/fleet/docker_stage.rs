@@ -316,6 +316,8 @@ impl Stage {
                     .unwrap()
             }
         };
+        let before = self.fleet.baseline(permit.plan()).await;
+        self.gate.baseline(&mut self.session, permit.id(), before);
         let started = permit.begin(self.world.kill_switch, Timestamp::now()).unwrap();
         let done = self.toolbox.run(&started, &CancellationToken::new()).await;
         let evidence = done

@@ -45,7 +45,7 @@ async fn code_looks_at_a_container_by_itself() {
             json!({"action": "control", "operation": "restart", "resource_id": WEB}),
         )
         .await;
-    assert_eq!(stage.observe().await, [Verification::Observed]);
+    assert_eq!(stage.observe().await, [Verification::Verified]);
     let mut stage = Stage::connected().await;
     stage
         .settle("infra_docker", json!({"action": "restart", "resource_id": WEB}))
@@ -105,7 +105,7 @@ async fn what_is_learned_is_recalled() {
         (&data["notes"][0]["about"], &data["notes"][0]["session"]),
         (&json!(WEB), &json!("ses_1"))
     );
-    assert_eq!(outcomes(&settled), [Verification::Observed]);
+    assert_eq!(outcomes(&settled), [Verification::Verified]);
 }
 
 #[tokio::test]

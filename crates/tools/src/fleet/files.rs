@@ -160,6 +160,24 @@ impl Fleet {
             .map_err(|_| Failure::failed(format!("`{path}` has no hash that was understood")))
     }
 
+    /// The hash that a file will have with this text at its end; nothing where that cannot be worked out there.
+    pub(super) async fn hash_with(
+        &self,
+        id: &ResourceId,
+        path: &FilePath,
+        added: &str,
+    ) -> Option<ContentHash> {
+        let infra = &self.inner.infra;
+        if added.len() > infra.input_room(id).await.ok()? {
+            return None;
+        }
+        let probe = Probe::HashWithInput(path.clone());
+        let output = infra.probe_with_input(id, &probe, added).await.ok()?;
+        let text = output.stdout.text();
+        let digits = text.get(..64).filter(|_| output.is_success())?;
+        digits.parse().ok()
+    }
+
     pub(super) async fn ask(
         &self,
         started: &Started,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use interlock_exec::UnitName;
-use interlock_gate::ResolvedResource;
+use interlock_gate::{Plan, ResolvedResource};
 use interlock_infra::FilePath;
 use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
 use jiff::Timestamp;
@@ -11,12 +11,37 @@ use serde_json::json;
 
 use super::reach::reading;
 use super::{Fleet, resolved};
+use crate::local::arguments;
 use crate::{BoxFuture, Inventory, Reading};
 
 /// How old the graph may be in which a mention is looked up.
 const MENTIONS_FOR: Duration = Duration::from_secs(5);
 
 impl Inventory for Fleet {
+    fn baseline<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Vec<Observation>> {
+        Box::pin(async move {
+            let (Some(resource), Some(expectation)) = (plan.resource(), &plan.expectation) else {
+                return Vec::new();
+            };
+            if let Some(local) = self.inner.local.as_ref().filter(|local| local.id() == resource) {
+                return local.baseline(plan).await;
+            }
+            match expectation {
+                Expectation::FileAppended { path, .. } => self.before_append(resource, plan, path).await,
+                expectation if expectation.needs_baseline() => self
+                    .observe(resource, expectation)
+                    .await
+                    .map(|reading| reading.observations)
+                    .unwrap_or_default(),
+                _ => Vec::new(),
+            }
+        })
+    }
+
+    fn here(&self) -> Option<ResolvedResource> {
+        self.inner.local.as_ref().and_then(Inventory::here)
+    }
+
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
             let here = match &self.inner.local {
@@ -50,7 +75,9 @@ impl Inventory for Fleet {
             match expectation {
                 Expectation::FileHash { path, .. }
                 | Expectation::FilePatched { path }
-                | Expectation::FileAbsent { path } => self.observe_file(resource, path).await,
+                | Expectation::FileAbsent { path }
+                | Expectation::FileAppended { path, .. } => self.observe_file(resource, path).await,
+                Expectation::NoteKept { .. } => self.observe_notes().await,
                 Expectation::UnitActivity { unit, .. } | Expectation::UnitRestarted { unit } => {
                     self.observe_unit(resource, unit).await
                 }
@@ -63,6 +90,9 @@ impl Inventory for Fleet {
                 | Expectation::ContainerState { .. }
                 | Expectation::ContainerRestarted
                 | Expectation::ContainerImage { .. }
+                | Expectation::ContainerUpdated
+                | Expectation::RolledOut
+                | Expectation::Replaced
                 | Expectation::ReadyReplicas { .. }
                 | Expectation::AlertState { .. } => {
                     let look = self.look(resource).await.ok()?;
@@ -74,6 +104,25 @@ impl Inventory for Fleet {
 }
 
 impl Fleet {
+    /// What a file is, and what it will be once the text of the plan was added.
+    async fn before_append(&self, id: &ResourceId, plan: &Plan, path: &str) -> Vec<Observation> {
+        let mut observed = self
+            .observe_file(id, path)
+            .await
+            .map(|reading| reading.observations)
+            .unwrap_or_default();
+        let added = arguments::text(plan, "content").unwrap_or_default();
+        let after = match FilePath::new(path) {
+            Some(file) => self.hash_with(id, &file, added).await,
+            None => None,
+        };
+        observed.extend(after.map(|hash| Observation::FileAfter {
+            path: path.to_owned(),
+            hash,
+        }));
+        observed
+    }
+
     async fn observe_file(&self, id: &ResourceId, path: &str) -> Option<Reading> {
         let taken_at = Timestamp::now();
         let file = FilePath::new(path)?;

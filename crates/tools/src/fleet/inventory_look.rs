@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_infra::proxmox::{Guest, GuestStatus, Proxmox};
 use interlock_infra::{Error, Probe};
-use interlock_protocol::{Observation, ResourceId, ResourceKind, RunState};
+use interlock_protocol::{Observation, ResourceId, ResourceKind, RunIdentity, RunState};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use super::Fleet;
 use super::reach::nothing_named;
 use crate::Reading;
 use crate::failure::Failure;
+use crate::local::facts;
 
 /// The fields of a guest's status that say something to an operator.
 const GUEST_FIELDS: [&str; 17] = [
@@ -164,7 +165,11 @@ impl Fleet {
                 let uptime = status.get("uptime").and_then(Value::as_u64);
                 let running = Observation::Guest {
                     state: RunState::Running,
-                    started_at: uptime.and_then(|seconds| before_now(Timestamp::now(), seconds)),
+                    started_at: uptime.and_then(|seconds| before_now(taken_at, seconds)),
+                    run: RunIdentity {
+                        id: None,
+                        seconds: uptime,
+                    },
                 };
                 let mut data = status;
                 data["state"] = "online".into();
@@ -175,6 +180,7 @@ impl Fleet {
                 let unknown = Observation::Guest {
                     state: RunState::Unknown,
                     started_at: None,
+                    run: RunIdentity::default(),
                 };
                 let data = json!({"state": "offline", "problem": error.to_string()});
                 Ok(Look::new(taken_at, data, vec![unknown]))
@@ -186,12 +192,12 @@ impl Fleet {
     async fn look_at_host(&self, id: &ResourceId) -> Result<Look, Failure> {
         let taken_at = Timestamp::now();
         let output = self.inner.infra.probe(id, &Probe::Uptime).await?;
-        let text = output.stdout.text();
-        let seconds = text.split('.').next().and_then(|text| text.trim().parse().ok());
-        let started_at = seconds.and_then(|seconds| before_now(Timestamp::now(), seconds));
+        let run = run_in(&output.stdout.text());
+        let started_at = run.seconds.and_then(|seconds| before_now(taken_at, seconds));
         let running = Observation::Guest {
             state: RunState::Running,
             started_at,
+            run,
         };
         let data = json!({"state": "running", "started_at": started_at});
         Ok(Look::new(taken_at, data, vec![running]))
@@ -226,6 +232,7 @@ fn unknown_guest(taken_at: Timestamp, guest: &Guest, away: &Error) -> Look {
     let unknown = Observation::Guest {
         state: RunState::Unknown,
         started_at: None,
+        run: RunIdentity::default(),
     };
     Look::new(taken_at, data, vec![unknown])
 }
@@ -244,6 +251,18 @@ async fn moved(proxmox: &Proxmox, taken_at: Timestamp, now: &Guest) -> Result<Lo
     Ok(look)
 }
 
+/// The run in what [`Probe::Uptime`] prints: a boot id, the first process, the seconds since boot. A system may keep one of
+/// them to itself.
+fn run_in(text: &str) -> RunIdentity {
+    let line = |is: fn(&str) -> bool| text.lines().map(str::trim).find(|line| is(line));
+    let boot = line(|line| line.len() == 36 && line.bytes().filter(|byte| *byte == b'-').count() == 4);
+    let first = line(|line| line.starts_with("1 (")).and_then(facts::first_process);
+    let uptime = line(|line| {
+        !line.contains('-') && line.contains('.') && line.starts_with(|c: char| c.is_ascii_digit())
+    });
+    facts::run_of(boot, first, uptime.filter(|line| !line.starts_with("1 (")))
+}
+
 fn before_now(now: Timestamp, seconds: u64) -> Option<Timestamp> {
     let seconds = i64::try_from(seconds).ok()?;
     now.checked_sub(SignedDuration::from_secs(seconds)).ok()
@@ -253,5 +272,44 @@ fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_read_from_what_the_kernel_says() {
+        let boot = "9f3c1e2a-7a0b-4f9e-8f55-0123456789ab";
+        let stat = "1 (a ) b) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 42 170 9";
+        let known = |id: &str, seconds| RunIdentity {
+            id: Some(id.to_owned()),
+            seconds,
+        };
+        let cases = [
+            (
+                format!("{boot}\n{stat}\n86400.25 1.0\n"),
+                known(&format!("boot {boot} 42"), Some(86_400)),
+            ),
+            (
+                format!("{boot}\n86400.25 1.0\n"),
+                known(&format!("boot {boot} 0"), Some(86_400)),
+            ),
+            (
+                "86400.25 1.0\n".to_owned(),
+                RunIdentity {
+                    id: None,
+                    seconds: Some(86_400),
+                },
+            ),
+            (
+                "cat: /proc/uptime: No such file\n".to_owned(),
+                RunIdentity::default(),
+            ),
+        ];
+        for (text, run) in cases {
+            assert_eq!(run_in(&text), run, "{text}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use interlock_gate::Started;
 use interlock_infra::{Error as InfraError, Resource, Source};
-use interlock_protocol::{ContentHash, ResourceId, ResourceKind};
+use interlock_protocol::{ContentHash, Observation, ResourceId, ResourceKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,7 +14,7 @@ use super::Fleet;
 use super::reach::reading;
 use crate::failure::Failure;
 use crate::local::arguments;
-use crate::{BoxFuture, Done};
+use crate::{BoxFuture, Done, Reading};
 
 /// How many notes are given back.
 const MOST: usize = 50;
@@ -88,6 +88,12 @@ fn id() -> Option<ResourceId> {
 }
 
 impl Fleet {
+    /// The notes that are kept, by our own question.
+    pub(super) async fn observe_notes(&self) -> Option<Reading> {
+        let notes = self.inner.notes.as_ref()?;
+        recall(&**notes, "", None).await.ok()?.reading
+    }
+
     pub(super) async fn knowledge(
         &self,
         started: &Started,
@@ -106,7 +112,7 @@ impl Fleet {
                 recall(&**notes, query, about).await
             }
             Some("list") => recall(&**notes, "", about).await,
-            Some("remember" | "note" | "save") => {
+            Some("remember") => {
                 let text = arguments::needed(plan, "text")?;
                 let note = Note {
                     id: note_id(started, text),
@@ -128,10 +134,16 @@ async fn recall(notes: &dyn Notes, query: &str, about: Option<&str>) -> Result<D
     let taken_at = Timestamp::now();
     let found = notes.recall(query, about, MOST).await.map_err(Failure::failed)?;
     let summary = format!("recalled {} notes", found.len());
+    let observed = found
+        .iter()
+        .map(|note| Observation::Note {
+            text: ContentHash::of(&note.text),
+        })
+        .collect();
     let data = json!({"notes": found, "truncated": found.len() == MOST});
     let done = Done::succeeded(data.clone(), summary);
     Ok(match id() {
-        Some(id) => done.with_reading(reading(&id, taken_at, data, Vec::new())),
+        Some(id) => done.with_reading(reading(&id, taken_at, data, observed)),
         None => done,
     })
 }

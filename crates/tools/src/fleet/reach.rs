@@ -31,7 +31,7 @@ pub(super) enum Place<'a> {
 }
 
 impl Fleet {
-    /// Where a plan runs: its target, what its arguments name, or this machine where they name nothing.
+    /// Where a plan runs: its target, or this machine where it names none.
     pub(super) async fn place(&self, plan: &Plan) -> Result<Place<'_>, Failure> {
         let local = self.inner.local.as_ref();
         if let Some(target) = &plan.target {
@@ -48,8 +48,9 @@ impl Fleet {
             (None, None) => Err(Failure::invalid(
                 "name the resource: the machine that Interlock runs on is none of them here",
             )),
-            (Some(name), Some(local)) if local.answers_to(name) => Ok(Place::Here(local)),
-            (Some(name), _) => self.named(name).await.map(Place::There),
+            // Names were looked up before the call was decided on. One that stood for nothing then stands for nothing now:
+            // looking again would run where nothing was decided.
+            (Some(name), _) => Err(nothing_named(name)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use interlock_protocol::{Identity, IdentityFact};
+use interlock_protocol::{Identity, IdentityFact, RunIdentity};
 use jiff::Timestamp;
 use rustix::fs::statvfs;
 use serde_json::{Map, Value, json};
@@ -59,6 +59,33 @@ pub(super) fn booted_at() -> Option<Timestamp> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
     Timestamp::from_second(seconds.trim().parse().ok()?).ok()
+}
+
+/// Which run this is, by the kernel's own count.
+pub(super) fn run() -> RunIdentity {
+    let boot = one_line("/proc/sys/kernel/random/boot_id");
+    let first = fs::read_to_string("/proc/1/stat")
+        .ok()
+        .and_then(|stat| first_process(&stat));
+    run_of(boot.as_deref(), first, one_line("/proc/uptime").as_deref())
+}
+
+/// When the first process began, in ticks since the boot: in a container it is another one for each start.
+pub(crate) fn first_process(stat: &str) -> Option<u64> {
+    // The name is in brackets and may hold anything; the 22nd field is the 20th after it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+pub(crate) fn run_of(boot: Option<&str>, first: Option<u64>, uptime: Option<&str>) -> RunIdentity {
+    RunIdentity {
+        id: boot
+            .filter(|boot| !boot.is_empty())
+            .map(|boot| format!("boot {boot} {}", first.unwrap_or(0))),
+        seconds: uptime
+            .and_then(|text| text.split('.').next())
+            .and_then(|text| text.trim().parse().ok()),
+    }
 }
 
 /// How it is doing now.

@@ -152,6 +152,21 @@ impl LocalHost {
         Ok(done.with_reading(self.reading(taken_at, data, observed.into_iter().collect())))
     }
 
+    /// The hash that a file will have with this text at its end.
+    pub(super) async fn hash_with(&self, path: &str, added: &str) -> Option<ContentHash> {
+        let asked = path.to_owned();
+        let content = self
+            .blocking(move |host| {
+                let bytes = count(host.inner.options.hashed_bytes);
+                file::read(host.guard(), &asked, Keep::Head { bytes, hashed: bytes })
+            })
+            .await
+            .ok()??;
+        let mut bytes = content.bytes;
+        bytes.extend_from_slice(added.as_bytes());
+        (!content.truncated).then(|| ContentHash::of(bytes))
+    }
+
     /// The whole hash of a file, or that there is none. By code's own question.
     pub(super) async fn observe_file(&self, path: &str) -> Option<(Value, Observation)> {
         let asked = path.to_owned();

@@ -1,13 +1,13 @@
 //! What code asks about this machine by itself.
 
 use interlock_exec::UnitName;
-use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, Identity, ResourceId};
+use interlock_gate::{Plan, ResolvedResource};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::query::running;
-use super::{LocalHost, facts};
+use super::{LocalHost, arguments, facts};
 use crate::{BoxFuture, Inventory, Reading};
 
 impl Inventory for LocalHost {
@@ -54,7 +54,8 @@ impl Inventory for LocalHost {
             let (data, observations) = match expectation {
                 Expectation::FileHash { path, .. }
                 | Expectation::FilePatched { path }
-                | Expectation::FileAbsent { path } => {
+                | Expectation::FileAbsent { path }
+                | Expectation::FileAppended { path, .. } => {
                     let (data, observed) = self.observe_file(path).await?;
                     (data, vec![observed])
                 }
@@ -72,11 +73,45 @@ impl Inventory for LocalHost {
                 Expectation::ContainerState { .. }
                 | Expectation::ContainerRestarted
                 | Expectation::ContainerImage { .. }
+                | Expectation::ContainerUpdated
+                | Expectation::RolledOut
+                | Expectation::Replaced
+                | Expectation::NoteKept { .. }
                 | Expectation::ReadyReplicas { .. }
                 | Expectation::AlertState { .. }
                 | Expectation::Property { .. } => return None,
             };
             Some(self.reading(taken_at, data, observations))
         })
+    }
+
+    fn baseline<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Vec<Observation>> {
+        Box::pin(async move {
+            let Some(expectation) = plan
+                .expectation
+                .as_ref()
+                .filter(|expected| expected.needs_baseline())
+            else {
+                return Vec::new();
+            };
+            let mut observed = self
+                .observe(self.id(), expectation)
+                .await
+                .map(|reading| reading.observations)
+                .unwrap_or_default();
+            if let Expectation::FileAppended { path, .. } = expectation {
+                let added = arguments::text(plan, "content").unwrap_or_default();
+                let after = self.hash_with(path, added).await;
+                observed.extend(after.map(|hash| Observation::FileAfter {
+                    path: path.clone(),
+                    hash,
+                }));
+            }
+            observed
+        })
+    }
+
+    fn here(&self) -> Option<ResolvedResource> {
+        Some(self.resource())
     }
 }

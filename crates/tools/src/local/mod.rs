@@ -3,7 +3,7 @@
 pub(crate) mod arguments;
 mod command;
 mod control;
-mod facts;
+pub(crate) mod facts;
 pub(crate) mod files;
 mod inventory;
 mod query;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use interlock_exec::{Limits, Probe, Runner, UnitName};
 use interlock_gate::{Plan, ResolvedResource, Started};
-use interlock_protocol::{ErrorCode, Identity, Observation, ResourceId, ResourceKind, ToolName};
+use interlock_protocol::{ErrorCode, Identity, Observation, ResourceId, ResourceKind, ToolName, name_key};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -118,13 +118,10 @@ impl LocalHost {
     }
 
     pub(crate) fn answers_to(&self, name: &str) -> bool {
+        let key = name_key(name);
         name == self.inner.id.to_string()
-            || name.eq_ignore_ascii_case(&self.inner.name)
-            || self
-                .inner
-                .aliases
-                .iter()
-                .any(|alias| alias.eq_ignore_ascii_case(name))
+            || key == name_key(&self.inner.name)
+            || self.inner.aliases.iter().any(|alias| name_key(alias) == key)
     }
 
     /// Makes sure that a plan is about this machine: by its target, or by leaving it out.
@@ -133,8 +130,7 @@ impl LocalHost {
             Some(target) => (target.id != self.inner.id).then(|| target.id.to_string()),
             None => ["target_resource_id", "target_host"]
                 .iter()
-                .filter_map(|name| arguments::text(plan, name))
-                .find(|name| !self.answers_to(name))
+                .find_map(|name| arguments::text(plan, name))
                 .map(str::to_owned),
         };
         match elsewhere {

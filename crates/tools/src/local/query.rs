@@ -159,6 +159,7 @@ pub(super) fn running() -> Observation {
     Observation::Guest {
         state: RunState::Running,
         started_at: facts::booted_at(),
+        run: facts::run(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use interlock_exec::{Exit, Output, UnitName};
-use interlock_protocol::{Observation, UnitActivity};
+use interlock_protocol::{Observation, RunIdentity, UnitActivity};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -15,6 +15,8 @@ pub(crate) struct Unit {
     pub(crate) loaded: bool,
     pub(crate) activity: UnitActivity,
     pub(crate) active_since: Option<Timestamp>,
+    /// Which activation this is, by the service manager's own count.
+    pub(crate) run: RunIdentity,
 }
 
 /// Whether systemd runs this machine; the program may be installed where it does not.
@@ -54,10 +56,19 @@ impl Unit {
             })
             .unwrap_or(UnitActivity::Unknown);
         let active_since = property("ActiveEnterTimestamp").and_then(timestamp);
+        let run = property("InvocationID")
+            .filter(|id| !id.is_empty())
+            .map(|id| format!("invocation {id}"))
+            .or_else(|| {
+                // Before systemd 232: the time since boot at which it became active.
+                let moment = property("ActiveEnterTimestampMonotonic")?;
+                (!matches!(moment, "" | "0")).then(|| format!("active at {moment} us"))
+            });
         Self {
             loaded: property("LoadState") == Some("loaded"),
             activity,
             active_since,
+            run: run.map(RunIdentity::named).unwrap_or_default(),
         }
     }
 
@@ -77,6 +88,7 @@ impl Unit {
                 unit,
                 activity: self.activity,
                 active_since: self.active_since,
+                run: self.run.clone(),
             })
             .collect()
     }
@@ -119,7 +131,7 @@ mod tests {
     #[test]
     fn a_unit_is_read_from_what_systemd_prints() {
         let text = "LoadState=loaded\nActiveState=active\nSubState=running\n\
-                    ActiveEnterTimestamp=Sun 2026-11-15 05:28:26.123456 UTC\n";
+                    ActiveEnterTimestamp=Sun 2026-11-15 05:28:26.123456 UTC\nActiveEnterTimestampMonotonic=7\nInvocationID=ab12\n";
         let unit = Unit::parse(text);
         assert_eq!(
             unit,
@@ -127,6 +139,7 @@ mod tests {
                 loaded: true,
                 activity: UnitActivity::Active,
                 active_since: Some("2026-11-15T05:28:26.123456Z".parse().unwrap()),
+                run: RunIdentity::named("invocation ab12"),
             }
         );
         let names: Vec<String> = unit

@@ -100,7 +100,8 @@ async fn one_is_had_by_id_name_and_number_and_looked_at_freshly() {
                 Observation::Present,
                 Observation::Guest {
                     state: RunState::Running,
-                    started_at: Some(_)
+                    started_at: Some(_),
+                    ..
                 },
                 Observation::Property { .. }
             ]

@@ -58,7 +58,8 @@ async fn one_is_had_by_id_and_by_alias() {
                     Observation::Present,
                     Observation::Guest {
                         state: RunState::Running,
-                        started_at: Some(_)
+                        started_at: Some(_),
+                        ..
                     }
                 ]
             ));

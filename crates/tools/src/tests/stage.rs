@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Done, Inventory as _, LocalHost, Options, Reading, Toolbox};
+use crate::{Done, Inventory, LocalHost, Options, Reading, Toolbox};
 
 pub(super) struct Stage {
     pub(super) gate: Gate,
@@ -26,6 +26,8 @@ pub(super) struct Stage {
     pub(super) agent: ExecutionId,
     pub(super) host: LocalHost,
     pub(super) toolbox: Toolbox,
+    /// What code asks by itself.
+    pub(super) inventory: Arc<dyn Inventory>,
     folder: tempfile::TempDir,
     calls: u64,
 }
@@ -54,6 +56,7 @@ impl Stage {
             world: World::default(),
             session: Session::new(SessionId::new("ses_1").unwrap(), session),
             agent: ExecutionId::new("exe_1").unwrap(),
+            inventory: Arc::new(host.clone()),
             host,
             toolbox,
             folder,
@@ -127,7 +130,10 @@ impl Stage {
 
     /// Decides, approves where it must, begins, runs, finishes and settles.
     pub(super) async fn settle(&mut self, tool: &str, arguments: Value) -> (Done, Settled) {
-        let started = self.begin(tool, arguments);
+        let permit = self.permit(tool, arguments);
+        let before = self.inventory.baseline(permit.plan()).await;
+        self.gate.baseline(&mut self.session, permit.id(), before);
+        let started = permit.begin(self.world.kill_switch, Timestamp::now()).unwrap();
         let done = self.toolbox.run(&started, &CancellationToken::new()).await;
         let evidence = done
             .reading

@@ -114,6 +114,7 @@ impl World {
         let infra = Infra::new(&connections, &secrets, vec![local]).unwrap();
         let fleet = Fleet::new(infra, Some(stage.host.clone()), None, Options::default());
         stage.toolbox = fleet.register(Toolbox::builder()).unwrap().build();
+        stage.inventory = Arc::new(fleet.clone());
         Self {
             stage,
             fleet,
@@ -203,7 +204,7 @@ fn systemctl(folder: &Path) -> String {
     let folder = folder.display();
     format!(
         "#!/bin/sh\ncd {folder} || exit 1\ncase \"$1 $2\" in\n\
-         'show '*) printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=%s\\n' \"$(cat active)\" \"$(cat since)\";;\n\
+         'show '*) printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=%s\\nInvocationID=%s\\n' \"$(cat active)\" \"$(cat since)\" \"$(cat since | tr -dc 0-9)\";;\n\
          '--no-ask-password restart'|'--no-ask-password start') sleep 0.01; echo active > active; \
          date -u '+%a %Y-%m-%d %H:%M:%S.%6N UTC' > since;;\n\
          '--no-ask-password stop') echo inactive > active;;\n\

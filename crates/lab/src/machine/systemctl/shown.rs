@@ -58,6 +58,8 @@ pub(super) fn show(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
             ("FragmentPath", about.path.clone()),
             ("UnitFileState", enabled_word(unit)?.to_owned()),
             ("ActiveEnterTimestamp", moment(about.active_enter)),
+            // As long as a real one, and another one for each activation.
+            ("InvocationID", invocation_id(&about)),
             ("InactiveEnterTimestamp", moment(about.inactive_enter)),
             (
                 "NeedDaemonReload",
@@ -76,6 +78,12 @@ pub(super) fn show(options: &Options, out: &mut Vec<u8>) -> io::Result<u8> {
         }
     }
     Ok(0)
+}
+
+fn invocation_id(about: &About) -> String {
+    about
+        .active_enter
+        .map_or_else(String::new, |time| format!("{:016x}{time:016x}", about.main_pid))
 }
 
 fn restart_word(about: &About) -> String {

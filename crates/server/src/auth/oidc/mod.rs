@@ -115,8 +115,13 @@ pub(super) async fn callback(
         }
         Err((refused, user)) => {
             tracing::warn!(reason = %refused, "somebody could not sign in with the provider");
-            auth.note_failure(user.as_ref(), peer.address, refused.as_str())
-                .await?;
+            auth.note_failure(
+                user.as_ref(),
+                user.as_ref().map(UserId::as_str),
+                peer.address,
+                refused.as_str(),
+            )
+            .await?;
             Ok(failed(&refused, &peer))
         }
     }
