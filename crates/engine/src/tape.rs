@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
     Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, Permit, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation, Started,
-    TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
+    Moment, Permit, ReadTarget, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation,
+    Started, TokenRecord, ToolScope, VerificationEnd, Where, World, WriteRecord,
 };
 use interlock_protocol::{
     Arguments, Evidence, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall, UserId,
@@ -176,6 +176,21 @@ impl Tape {
             .decide(world, &mut self.session, execution, call, Situation::at(now));
         self.note(&ask, json!(said(&decision)), now);
         decision
+    }
+
+    /// Where a call would run a command, if what that place offers decides about it.
+    pub(crate) fn sandbox_asked(&self, call: &ToolCall, now: Timestamp) -> Option<Where> {
+        self.gate.sandbox_asked(&self.session, call, now)
+    }
+
+    /// Learns what a place offers.
+    pub(crate) fn note_sandbox(&mut self, place: Where, target: ReadTarget, now: Timestamp) {
+        let ask = Ask::Sandbox {
+            place: place.clone(),
+            target: target.clone(),
+        };
+        self.gate.note_sandbox(&mut self.session, place, target);
+        self.note(&ask, Value::Null, now);
     }
 
     /// Consumes a permit. `Err` is what the proposer is told.

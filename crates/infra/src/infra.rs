@@ -15,6 +15,7 @@ use crate::kubernetes::{self, Kubernetes};
 use crate::mail::{self, MailGateway};
 use crate::prometheus::{self, Prometheus};
 use crate::proxmox::{self, Proxmox};
+use crate::reach::Sandboxes;
 use crate::{Error, Graph, Options, Secrets, Source};
 
 /// Everything that Interlock is connected to. Cheap to clone.
@@ -35,6 +36,7 @@ struct Inner {
     /// All of them that make resources known, and those of other rooms.
     sources: Vec<Arc<dyn Source>>,
     keeper: Keeper,
+    sandboxes: Sandboxes,
 }
 
 impl fmt::Debug for Infra {
@@ -75,6 +77,7 @@ impl Infra {
                 mail_gateways,
                 sources,
                 keeper: Keeper::default(),
+                sandboxes: Sandboxes::default(),
             }),
         })
     }
@@ -82,6 +85,10 @@ impl Infra {
     /// What all connections know, not older than this.
     pub async fn graph(&self, not_older: Duration) -> Arc<Graph> {
         self.inner.keeper.graph(&self.inner.sources, not_older).await
+    }
+
+    pub(crate) fn sandboxes(&self) -> &Sandboxes {
+        &self.inner.sandboxes
     }
 
     /// How many connections there are.

@@ -1,7 +1,7 @@
 //! What code asks by itself: no permit, no shell, nothing that a model shapes.
 
-use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, Identity, ResourceId};
+use interlock_gate::{ReadTarget, ResolvedResource, Where};
+use interlock_protocol::{Expectation, Identity, ResourceId, SandboxWall};
 
 use crate::{BoxFuture, Reading};
 
@@ -22,5 +22,16 @@ pub trait Inventory: Send + Sync {
     /// What knows nothing of identities says nothing, and its readings then verify no write to a machine that has one.
     fn identity<'a>(&'a self, _resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
         Box::pin(std::future::ready(Identity::default()))
+    }
+
+    /// Which sandbox commands get in a place, and which tags it has. A place that cannot be asked offers none.
+    fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        let _ = place;
+        Box::pin(std::future::ready(ReadTarget {
+            sandbox: SandboxWall::None {
+                reason: "no commands run there".to_owned(),
+            },
+            tags: std::collections::BTreeSet::new(),
+        }))
     }
 }

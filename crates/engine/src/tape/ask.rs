@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use interlock_gate::{FourEyes, Hold, ResolvedResource, Writer};
+use interlock_gate::{FourEyes, Hold, ReadTarget, ResolvedResource, Where, Writer};
 use interlock_protocol::{
     Arguments, ControlLevel, EvidenceId, ExecutionId, Identity, PermitId, Receipt, ResourceId, SessionId,
     ToolCall, ToolName, UserId,
@@ -101,6 +101,13 @@ pub enum Ask {
         /// Who else is writing.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rivals: Vec<Rival>,
+    },
+    /// What a place offers that a command would run on.
+    Sandbox {
+        /// The place.
+        place: Where,
+        /// What it offers.
+        target: ReadTarget,
     },
     /// A permit is consumed.
     Begin {
