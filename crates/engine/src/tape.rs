@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
     Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, Permit, ReadTarget, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled, Situation,
-    Started, TokenRecord, ToolScope, VerificationEnd, Where, World, WriteRecord,
+    Moment, Permit, ReadTarget, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled,
+    Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World, WriteRecord,
 };
 use interlock_protocol::{
     Arguments, Evidence, ExecutionId, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall, UserId,

@@ -77,3 +77,111 @@ pub struct Walls {
     /// The sandbox that it ran in.
     pub sandbox: SandboxWall,
 }
+
+impl WallKind {
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LandlockSeccomp => "Landlock and seccomp",
+            Self::SystemdRun => "systemd-run",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Unshare => "unshare",
+        }
+    }
+}
+
+impl SandboxWall {
+    /// Which sandbox it is and what it allows, as a phrase.
+    pub fn phrase(&self) -> String {
+        let (by, sockets, missing) = match self {
+            Self::Enforced { by, sockets, missing } => (by, sockets, missing),
+            Self::None { reason } => return format!("no sandbox: {reason}"),
+        };
+        let has = |kind| sockets.contains(&kind);
+        let access = match (
+            has(SocketKind::Network),
+            has(SocketKind::Unix),
+            has(SocketKind::Netlink),
+        ) {
+            (true, true, _) => "network and Unix sockets allowed",
+            (true, false, _) => "network allowed, no Unix sockets",
+            (false, true, _) => "Unix sockets allowed, no network",
+            (false, false, true) => "netlink allowed, no network",
+            (false, false, false) => "no network",
+        };
+        let mut phrase = format!("{}, {access}", by.name());
+        if !missing.is_empty() {
+            phrase.push_str("; not enforced: ");
+            phrase.push_str(&missing.join(", "));
+        }
+        phrase
+    }
+}
+
+impl Walls {
+    /// What people are told beside a reading.
+    pub fn sentence(&self) -> String {
+        match (&self.sandbox, self.analysis) {
+            (SandboxWall::Enforced { .. }, _) => format!("Ran read-only: {}", self.sandbox.phrase()),
+            (SandboxWall::None { .. }, AnalysisWall::Read) => {
+                "No sandbox on this target: the command analysis was the only check".to_owned()
+            }
+            (SandboxWall::None { .. }, AnalysisWall::FixedForm) => {
+                "No sandbox on this target: a fixed command of Interlock was run".to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_in_plain_words() {
+        use SocketKind::{Netlink, Network, Unix};
+        let ran = |by, sockets: &[SocketKind], missing: &[&str]| SandboxWall::Enforced {
+            by,
+            sockets: sockets.to_vec(),
+            missing: missing.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let none = || SandboxWall::None {
+            reason: "it has no bwrap".to_owned(),
+        };
+        let cases = [
+            (
+                AnalysisWall::Read,
+                ran(WallKind::Bubblewrap, &[], &[]),
+                "Ran read-only: bubblewrap, no network",
+            ),
+            (
+                AnalysisWall::FixedForm,
+                ran(WallKind::Unshare, &[Netlink], &[]),
+                "Ran read-only: unshare, netlink allowed, no network",
+            ),
+            (
+                AnalysisWall::Read,
+                ran(WallKind::SystemdRun, &[Unix], &[]),
+                "Ran read-only: systemd-run, Unix sockets allowed, no network",
+            ),
+            (
+                AnalysisWall::Read,
+                ran(WallKind::LandlockSeccomp, &[Unix, Network], &["signals"]),
+                "Ran read-only: Landlock and seccomp, network and Unix sockets allowed; not enforced: signals",
+            ),
+            (
+                AnalysisWall::Read,
+                none(),
+                "No sandbox on this target: the command analysis was the only check",
+            ),
+            (
+                AnalysisWall::FixedForm,
+                none(),
+                "No sandbox on this target: a fixed command of Interlock was run",
+            ),
+        ];
+        for (analysis, sandbox, expected) in cases {
+            assert_eq!(Walls { analysis, sandbox }.sentence(), expected);
+        }
+    }
+}

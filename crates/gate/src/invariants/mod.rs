@@ -412,9 +412,7 @@ fn sandboxes_where_they_are_required(_: &Ledger, happened: &Occurrence<'_>, view
     if plan.kind == ToolKind::Write || plan.command.is_none() {
         return true;
     }
-    let place = plan
-        .resource()
-        .map_or(Where::Here, |id| Where::In(id.clone()));
+    let place = plan.resource().map_or(Where::Here, |id| Where::In(id.clone()));
     let known = view.sessions[actor.0].read_targets.get(&place);
     let required = match &view.gate.options().read_sandbox {
         RequireSandbox::Never => false,

@@ -13,5 +13,6 @@ mod levels;
 mod must_not;
 mod prove;
 mod routing;
+mod sandbox;
 mod state_machine;
 mod verification;

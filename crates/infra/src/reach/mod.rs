@@ -16,7 +16,7 @@ pub use probe::{FilePath, Probe, UnitName};
 pub(crate) use sandbox::Sandboxes;
 
 use crate::docker::Docker;
-use crate::output::{Limits, Output};
+use crate::output::{Exit, Limits, Output, exit_of};
 use crate::proxmox::{Guest, Proxmox};
 use crate::ssh::{Ssh, bounded};
 use crate::{Error, Infra};
@@ -314,7 +314,12 @@ async fn through(way: &Way, job: &Job<'_>, cancel: &CancellationToken) -> Result
                 wall: job.limits.wall + AROUND,
                 ..job.limits
             };
-            node.exec(&around, stdin, outer, cancel).await
+            let mut output = node.exec(&around, stdin, outer, cancel).await?;
+            // The inner limit was the one that ended it.
+            if let Exit::Code(code) = output.exit {
+                output.exit = exit_of(Some(code), job.limits.wall, output.duration);
+            }
+            Ok(output)
         }
         Way::Engine { docker, container } => {
             docker

@@ -1,14 +1,32 @@
 //! What code asks about this machine by itself.
 
 use interlock_exec::UnitName;
-use interlock_gate::ResolvedResource;
-use interlock_protocol::{Expectation, Identity, ResourceId};
+use interlock_gate::{ReadTarget, ResolvedResource, Where};
+use interlock_protocol::{Expectation, Identity, ResourceId, SandboxWall, WallKind};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::query::running;
 use super::{LocalHost, facts};
 use crate::{BoxFuture, Inventory, Reading};
+
+impl LocalHost {
+    /// Which sandbox commands that read get here.
+    pub(crate) fn read_sandbox(&self) -> SandboxWall {
+        if self.inner.runner.requires_sandbox() {
+            // Where it cannot be enforced, nothing runs.
+            SandboxWall::Enforced {
+                by: WallKind::LandlockSeccomp,
+                sockets: Vec::new(),
+                missing: Vec::new(),
+            }
+        } else {
+            SandboxWall::None {
+                reason: "commands on this machine run without one where the kernel offers none".to_owned(),
+            }
+        }
+    }
+}
 
 impl Inventory for LocalHost {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
@@ -78,5 +96,18 @@ impl Inventory for LocalHost {
             };
             Some(self.reading(taken_at, data, observations))
         })
+    }
+
+    fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        let sandbox = match place {
+            Where::In(id) if id != self.id() => SandboxWall::None {
+                reason: format!("`{id}` is not this machine"),
+            },
+            Where::In(_) | Where::Here => self.read_sandbox(),
+        };
+        Box::pin(std::future::ready(ReadTarget {
+            sandbox,
+            tags: std::collections::BTreeSet::new(),
+        }))
     }
 }

@@ -113,22 +113,54 @@ mod tests {
 
     #[test]
     fn a_profile_counts_only_where_the_canary_ran_and_failed_at_everything() {
-        let apart = HELD.replace("net:[1]", "net:[2]").replace("sockets=3", "sockets=0");
+        let apart = HELD
+            .replace("net:[1]", "net:[2]")
+            .replace("sockets=3", "sockets=0");
         let cases = [
             (Profile::Bubblewrap, HELD.to_owned(), true),
-            (Profile::Unshare, apart.replace("Operation not permitted", "Network is unreachable"), true),
-            (Profile::Unshare, apart.replace("socket: Operation not permitted", "x").replace("tcp=bash: x", "tcp=unknown"), true),
+            (
+                Profile::Unshare,
+                apart.replace("Operation not permitted", "Network is unreachable"),
+                true,
+            ),
+            (
+                Profile::Unshare,
+                apart
+                    .replace("socket: Operation not permitted", "x")
+                    .replace("tcp=bash: x", "tcp=unknown"),
+                true,
+            ),
             // Broken in one way each.
             (Profile::Bubblewrap, String::new(), false),
             (Profile::Bubblewrap, HELD.replace("canary=ended\n", ""), false),
-            (Profile::Bubblewrap, HELD.replace("refused=/tmp", "wrote=/tmp"), false),
+            (
+                Profile::Bubblewrap,
+                HELD.replace("refused=/tmp", "wrote=/tmp"),
+                false,
+            ),
             (Profile::Bubblewrap, HELD.replace("refused=/tmp\n", ""), false),
-            (Profile::Bubblewrap, HELD.replace("socket: Operation not permitted", "connect: Connection refused"), false),
-            (Profile::Bubblewrap, HELD.replace("tcp=bash: socket: Operation not permitted", "tcp=connected"), false),
+            (
+                Profile::Bubblewrap,
+                HELD.replace("socket: Operation not permitted", "connect: Connection refused"),
+                false,
+            ),
+            (
+                Profile::Bubblewrap,
+                HELD.replace("tcp=bash: socket: Operation not permitted", "tcp=connected"),
+                false,
+            ),
             (Profile::Bubblewrap, HELD.replace("seccomp=2", "seccomp=0"), false),
-            (Profile::Bubblewrap, HELD.replace("unix=Operation not permitted", "unix=made"), false),
+            (
+                Profile::Bubblewrap,
+                HELD.replace("unix=Operation not permitted", "unix=made"),
+                false,
+            ),
             (Profile::Unshare, HELD.to_owned(), false),
-            (Profile::Unshare, HELD.replace("tcp=bash: socket: Operation not permitted", "tcp=unknown"), false),
+            (
+                Profile::Unshare,
+                HELD.replace("tcp=bash: socket: Operation not permitted", "tcp=unknown"),
+                false,
+            ),
         ];
         for (profile, text, holds) in cases {
             let judged = judge(&machine(), profile, &text);

@@ -50,7 +50,7 @@ struct Known {
 
 /// What a machine offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Offer {
+enum Offer {
     /// This profile holds.
     Holds(Profile, Machine),
     /// None does.
@@ -79,6 +79,21 @@ impl Infra {
         let way = self.way(resource).await?;
         let offer = Box::pin(self.offer(resource, &way, &CancellationToken::new())).await?;
         Ok(offer.wall(&[]))
+    }
+
+    /// Which sandbox commands that read got on a resource when it was last tried. Nothing is asked.
+    pub fn known_sandbox(&self, resource: &ResourceId) -> Option<SandboxWall> {
+        let slot = {
+            let known = self
+                .sandboxes()
+                .known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.get(resource)?)
+        };
+        // Somebody asks at this moment: then it is not known yet.
+        let known = slot.try_lock().ok()?;
+        known.as_ref().map(|known| known.offer.wall(&[]))
     }
 
     /// Runs a command that only reads, in the sandbox that its machine offers.
@@ -133,7 +148,10 @@ impl Infra {
         }
         let slot = self.sandbox_slot(resource);
         let mut known = slot.lock().await;
-        if let Some(known) = known.as_ref().filter(|known| known.connection == connection_of(way)) {
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| known.connection == connection_of(way))
+        {
             let lasting = match &known.offer {
                 Offer::Holds(..) => true,
                 Offer::Nothing(_) => known.at.elapsed() < NOTHING_FOR,

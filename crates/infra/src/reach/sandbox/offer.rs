@@ -52,7 +52,9 @@ impl Machine {
             return None;
         }
         let all = |key: &str| {
-            let lines = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            let lines = text
+                .lines()
+                .filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
             lines.map(str::to_owned).collect()
         };
         Some(Self {

@@ -225,7 +225,10 @@ fn around_systemd(machine: &Machine, sockets: &[SocketKind], wall: Duration) -> 
     words.extend(properties.map(|property| format!("--property={property}")));
     words.push(format!("--property=Group={SYSTEMD_GROUP}"));
     words.push(format!("--property=RuntimeMaxSec={}", wall.as_secs().max(1)));
-    words.push(format!("--property=RestrictAddressFamilies={}", families(sockets)));
+    words.push(format!(
+        "--property=RestrictAddressFamilies={}",
+        families(sockets)
+    ));
     words.push("--".to_owned());
     words
 }
@@ -274,23 +277,24 @@ const WITH_FILTER: &str = r#"filter=$1; shift
 printf "$filter" | exec "$@" 3<&0 </dev/null"#;
 
 /// Makes every mount read-only, in a mount namespace of its own, and runs the rest of the arguments. Unix sockets that
-/// exist now are covered, unless the first argument says `open`; devices cannot be opened, but for the harmless ones.
+/// exist now are covered, unless the first argument says `open`; devices cannot be opened, but for the harmless ones. `mount -n`
+/// keeps no notes in `/run`.
 const READ_ONLY_MOUNTS: &str = r#"set -f
 fail() { echo "interlock: the sandbox could not be set up: $1" >&2; exit 97; }
 if [ "$1" != open ]; then
   while read -r _ _ _ _ _ _ _ at; do
     case $at in /*) ;; *) continue ;; esac
     [ -S "$at" ] || continue
-    mount --bind /dev/null "$at" || fail "$at"
+    mount -n --bind /dev/null "$at" || fail "$at"
   done < /proc/1/net/unix
 fi
 shift
 for device in null zero full random urandom tty; do
   [ -c "/dev/$device" ] || continue
-  mount --bind "/dev/$device" "/dev/$device" || fail "/dev/$device"
+  mount -n --bind "/dev/$device" "/dev/$device" || fail "/dev/$device"
 done
 if [ -d /dev/shm ]; then
-  mount -t tmpfs -o nosuid,nodev,noexec,size=16m,mode=1777 tmpfs /dev/shm || fail /dev/shm
+  mount -n -t tmpfs -o nosuid,nodev,noexec,size=16m,mode=1777 tmpfs /dev/shm || fail /dev/shm
   TMPDIR=/dev/shm; export TMPDIR
 fi
 while read -r _ _ _ _ at options _; do
@@ -301,7 +305,7 @@ while read -r _ _ _ _ at options _; do
     *) more=ro,nodev ;;
   esac
   [ -e "$at" ] || continue
-  mount -o "remount,bind,${options#r?},$more" "$at" || fail "$at"
+  mount -n -o "remount,bind,${options#r?},$more" "$at" || fail "$at"
 done < /proc/self/mountinfo
 exec "$@""#;
 
@@ -334,7 +338,10 @@ mod tests {
     #[test]
     fn the_arguments_of_systemd_run_are_these() {
         insta::assert_snapshot!(wrapped(Profile::Systemd, &[]));
-        insta::assert_snapshot!(wrapped(Profile::Systemd, &[SocketKind::Unix, SocketKind::Network]));
+        insta::assert_snapshot!(wrapped(
+            Profile::Systemd,
+            &[SocketKind::Unix, SocketKind::Network]
+        ));
     }
 
     #[test]

@@ -234,7 +234,11 @@ mod tests {
                 let open = |family| sockets.iter().any(|kind| families(*kind).contains(&family));
                 for family in 0..45 {
                     let expected = if open(family) { ALLOW } else { REFUSE };
-                    assert_eq!(ask(processor.pick(SOCKET), family), expected, "{sockets:?} {family}");
+                    assert_eq!(
+                        ask(processor.pick(SOCKET), family),
+                        expected,
+                        "{sockets:?} {family}"
+                    );
                 }
                 for (name, numbers) in REFUSED {
                     assert_eq!(ask(processor.pick(numbers), 0), REFUSE, "{name}");
