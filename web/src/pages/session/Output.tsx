@@ -82,7 +82,7 @@ export function Output({ session, evidence }: { session: string; evidence: strin
         </Group>
       </Group>
       {found.data.walls && (
-        <Text size="xs" c={found.data.walls.sandboxed ? 'dimmed' : undefined} title={found.data.walls.reason ?? undefined}>
+        <Text size="xs" c={found.data.walls.sandboxed ? 'dimmed' : 'inherit'} title={found.data.walls.reason ?? ''}>
           {found.data.walls.sentence}
         </Text>
       )}
