@@ -3,6 +3,7 @@
 //! All of them show the machine as it is: its files (read-only), its processes, its sockets' tables. A private `/tmp` or an
 //! empty process list would be a wall too, and a reading that is not true.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use interlock_protocol::{SocketKind, WallKind};
@@ -259,7 +260,11 @@ fn fixed(words: &[&str]) -> Vec<String> {
 
 /// Bytes as a format of `printf`: nothing of it is read in any other way.
 fn printable(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("\\{byte:03o}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "\\{byte:03o}");
+        text
+    })
 }
 
 /// Goes on only on the boot that the sandbox was tried on. The mark is the first argument.
