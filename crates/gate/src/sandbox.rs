@@ -128,9 +128,12 @@ impl Gate {
             }
         };
         let reason = match known.map(|known| &known.sandbox) {
-            Some(SandboxWall::Enforced { .. }) => return Ok(true),
-            Some(SandboxWall::None { reason }) => reason.as_str(),
-            None => "it is not known what it offers",
+            Some(wall) if wall.suffices() => return Ok(true),
+            Some(SandboxWall::Enforced { by, .. }) => {
+                format!("{} alone refuses writes to files, but no connections", by.name())
+            }
+            Some(SandboxWall::None { reason }) => reason.clone(),
+            None => "it is not known what it offers".to_owned(),
         };
         let name = match &place {
             Where::Here => "this machine".to_owned(),
@@ -142,7 +145,7 @@ impl Gate {
             about.clone(),
             format!("Commands on {name} need a read sandbox, and it offers none: {reason}."),
         )
-        .detail("reason", reason)
+        .detail("reason", reason.as_str())
         .detail("setting", "control.require_read_sandbox")
         .hint("Reads that are no commands still work: action=file, tail, find and logs.");
         let refusal = match &place {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use interlock_protocol::{ErrorCode, SandboxWall, ToolCall, WallKind};
+use interlock_protocol::{ErrorCode, IdentityFact, SandboxWall, ToolCall, WallKind};
 use serde_json::{Value, json};
 
 use super::fixture::Stage;
@@ -23,6 +23,15 @@ fn enforced() -> SandboxWall {
 fn none() -> SandboxWall {
     SandboxWall::None {
         reason: "it has no bwrap".to_owned(),
+    }
+}
+
+/// Files are closed, connections are not.
+fn files_only() -> SandboxWall {
+    SandboxWall::Enforced {
+        by: WallKind::Landlock,
+        sockets: Vec::new(),
+        missing: Vec::new(),
     }
 }
 
@@ -54,11 +63,14 @@ fn a_command_runs_where_the_setting_and_the_target_agree() {
         (Never, Some((none(), tags(&["prod"]))), Some(false)),
         (Always, Some((enforced(), tags(&[]))), Some(true)),
         (Always, Some((none(), tags(&[]))), None),
+        (Always, Some((files_only(), tags(&[]))), None),
         (Always, None, None),
         (prod(), Some((none(), tags(&["test"]))), Some(false)),
         (prod(), Some((enforced(), tags(&["test"]))), Some(false)),
         (prod(), Some((enforced(), tags(&["prod", "test"]))), Some(true)),
         (prod(), Some((none(), tags(&["prod"]))), None),
+        (prod(), Some((files_only(), tags(&["prod"]))), None),
+        (prod(), Some((files_only(), tags(&["test"]))), Some(false)),
         // Nobody could say which tags it has.
         (prod(), None, None),
     ];
@@ -150,6 +162,18 @@ fn a_plan_that_requires_a_sandbox_is_another_plan() {
     };
     let mut other = permit.plan().clone();
     other.sandbox_required = false;
+    // With and without the identity of the machine.
+    let mut identified = [permit.plan().clone(), other.clone()];
+    for plan in &mut identified {
+        let target = plan.target.as_mut().expect("it has a target");
+        target.identity = std::mem::take(&mut target.identity).with(IdentityFact::Endpoint, "192.0.2.1:22");
+    }
+    let hashes: BTreeSet<String> = identified
+        .iter()
+        .chain([permit.plan(), &other])
+        .map(|plan| plan.hash().to_string())
+        .collect();
+    assert_eq!(hashes.len(), 4, "{hashes:?}");
     assert_ne!(other.hash(), permit.plan_hash());
     let written = serde_json::to_value(&other).unwrap();
     assert_eq!(written.get("sandbox_required"), None);

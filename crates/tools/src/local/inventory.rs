@@ -2,7 +2,7 @@
 
 use interlock_exec::UnitName;
 use interlock_gate::{ReadTarget, ResolvedResource, Where};
-use interlock_protocol::{Expectation, Identity, ResourceId, SandboxWall, WallKind};
+use interlock_protocol::{Expectation, Identity, ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -15,11 +15,7 @@ impl LocalHost {
     pub(crate) fn read_sandbox(&self) -> SandboxWall {
         if self.inner.runner.requires_sandbox() {
             // Where it cannot be enforced, nothing runs.
-            SandboxWall::Enforced {
-                by: WallKind::LandlockSeccomp,
-                sockets: Vec::new(),
-                missing: Vec::new(),
-            }
+            super::command::landlock(&[])
         } else {
             SandboxWall::None {
                 reason: "commands on this machine run without one where the kernel offers none".to_owned(),

@@ -232,6 +232,7 @@ async fn try_all(way: &Way, cancel: &CancellationToken) -> Result<Offer, Error> 
 const fn word(kind: WallKind) -> &'static str {
     match kind {
         WallKind::LandlockSeccomp => "interlock-confine",
+        WallKind::Landlock => "Landlock",
         WallKind::SystemdRun => "systemd-run",
         WallKind::Bubblewrap => "bwrap",
         WallKind::Unshare => "unshare",
