@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-web test-api test-realmodel lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
+.PHONY: help demo build test test-rust test-web test-api test-realmodel test-sandbox lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -67,6 +67,9 @@ REALMODEL ?= ../shared/realmodel/start
 
 test-realmodel: build ## let a real small model loose on this machine (optional; needs REALMODEL)
 	@REALMODEL="$(REALMODEL)" INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" scripts/test-realmodel
+
+test-sandbox: ## run every command that must be refused inside the read sandboxes of the lab, and compare every file (some minutes)
+	INTERLOCK_ALL_EXAMPLES=1 cargo test --locked --package interlock-lab --test sandbox -- --nocapture prove
 
 lint-web: web ## the dashboard: types and rules
 	$(call say,rules of the dashboard)

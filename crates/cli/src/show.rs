@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use interlock_protocol::{Event, RunId, SessionId, Status};
+use interlock_protocol::{
+    Event, EventBody, Evidence, EvidenceId, ResourceId, RunId, SessionId, Status, Walls,
+};
 use interlock_store::{Message, Run, Store, TimelineEntry};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -49,10 +51,36 @@ struct Shown<'a> {
     session: SessionForm<'a>,
     runs: Vec<RunForm<'a>>,
     timeline: &'a [TimelineEntry],
+    readings: Vec<ReadingForm<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<&'a [Event]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<&'a [Message]>,
+}
+
+/// A reading for which a command ran, and the checks that it passed.
+#[derive(Serialize)]
+struct ReadingForm<'a> {
+    evidence_id: &'a EvidenceId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<&'a ResourceId>,
+    walls: &'a Walls,
+    sentence: String,
+}
+
+fn readings(evidence: &[Evidence]) -> Vec<ReadingForm<'_>> {
+    evidence
+        .iter()
+        .filter_map(|evidence| {
+            let walls = evidence.walls.as_ref()?;
+            Some(ReadingForm {
+                evidence_id: &evidence.id,
+                resource: evidence.resource.as_ref(),
+                walls,
+                sentence: walls.sentence(),
+            })
+        })
+        .collect()
 }
 
 #[derive(Serialize)]
@@ -84,6 +112,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let session = store.find_session(&arguments.session).await?.submitted.id;
     let facts = Facts::of(&store, &session).await?;
     let timeline = store.timeline(&session).await?;
+    let evidence = store.evidence(&session).await?;
     let messages = if arguments.messages {
         Some(messages(&store, &session).await?)
     } else {
@@ -94,11 +123,12 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         session: SessionForm::from(&facts.session),
         runs: facts.runs.iter().map(RunForm::from).collect(),
         timeline: &timeline,
+        readings: readings(&evidence),
         events: arguments.events.then_some(facts.events.as_slice()),
         messages: messages.as_deref(),
     };
     globals.print(&shown, |paint| {
-        let mut text = render(&facts, &timeline, paint);
+        let mut text = render(&facts, &timeline, &evidence, paint);
         if arguments.events {
             text.push_str(&every_event(&facts.events, paint));
         }
@@ -114,7 +144,7 @@ async fn messages(store: &Store, session: &SessionId) -> Result<Vec<Message>, Fa
     Ok(store.snapshot(session).await?.messages)
 }
 
-fn render(facts: &Facts, timeline: &[TimelineEntry], paint: Paint) -> String {
+fn render(facts: &Facts, timeline: &[TimelineEntry], evidence: &[Evidence], paint: Paint) -> String {
     let session = &facts.session;
     let submitted = &session.submitted;
     let mut text = String::new();
@@ -145,7 +175,7 @@ fn render(facts: &Facts, timeline: &[TimelineEntry], paint: Paint) -> String {
         let _ = writeln!(text, "  run       {} ({})", run.id, run.status);
     }
     text.push('\n');
-    for (at, line) in lines(&facts.events, timeline, paint) {
+    for (at, line) in lines(&facts.events, timeline, evidence, paint) {
         let clock = moment(at);
         let clock = clock.split_once(' ').map_or(clock.as_str(), |(_, clock)| clock);
         let _ = writeln!(text, "{}  {line}", paint.paint(Tone::Quiet, clock));
@@ -171,12 +201,25 @@ fn render(facts: &Facts, timeline: &[TimelineEntry], paint: Paint) -> String {
 }
 
 /// What happened and what was said, in the order of time.
-fn lines(events: &[Event], timeline: &[TimelineEntry], paint: Paint) -> Vec<(Timestamp, String)> {
+fn lines(
+    events: &[Event],
+    timeline: &[TimelineEntry],
+    evidence: &[Evidence],
+    paint: Paint,
+) -> Vec<(Timestamp, String)> {
     let mut steps = Steps::default();
-    let mut lines: Vec<(Timestamp, String)> = events
-        .iter()
-        .filter_map(|event| Some((event.at, steps.line(event, paint)?)))
-        .collect();
+    let mut lines: Vec<(Timestamp, String)> = Vec::new();
+    for event in events {
+        lines.extend(steps.line(event, paint).map(|line| (event.at, line)));
+        if let EventBody::EvidenceRecorded { evidence: id, .. } = &event.body {
+            let known = evidence.iter().find(|evidence| evidence.id == *id);
+            let walls = known.and_then(|evidence| evidence.walls.as_ref());
+            lines.extend(walls.map(|walls| {
+                let sentence = format!("  {}", visible(&walls.sentence()));
+                (event.at, paint.paint(Tone::Quiet, &sentence))
+            }));
+        }
+    }
     for entry in timeline {
         let content = visible(&entry.content);
         let line = match entry.kind.as_str() {

@@ -83,6 +83,7 @@ impl Config {
                 interlock_gate::StrictResolution::Off
             },
             egress: self.gate.egress.clone(),
+            read_sandbox: self.control.require_read_sandbox.to_gate(),
             hold_ttl: self
                 .control
                 .hold_for
@@ -194,6 +195,29 @@ pub struct Control {
     pub four_eyes: bool,
     /// How long a plan waits for a human.
     pub hold_for: Span,
+    /// Whether commands that read need a sandbox on the machine where they run: `true` everywhere, or a list of tags. Where
+    /// there is none they are refused. Otherwise they run, and the reading says that only the command analysis was checked.
+    pub require_read_sandbox: RequireReadSandbox,
+}
+
+/// Where commands that read need a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RequireReadSandbox {
+    /// Everywhere, or nowhere.
+    All(bool),
+    /// On resources that have one of these tags.
+    Tagged(BTreeSet<String>),
+}
+
+impl RequireReadSandbox {
+    fn to_gate(&self) -> interlock_gate::RequireSandbox {
+        match self {
+            Self::All(false) => interlock_gate::RequireSandbox::Never,
+            Self::All(true) => interlock_gate::RequireSandbox::Always,
+            Self::Tagged(tags) => interlock_gate::RequireSandbox::Tagged(tags.clone()),
+        }
+    }
 }
 
 impl Default for Control {
@@ -202,6 +226,7 @@ impl Default for Control {
             level: ControlLevel::default(),
             four_eyes: false,
             hold_for: Span::from_secs(10 * 60),
+            require_read_sandbox: RequireReadSandbox::All(false),
         }
     }
 }

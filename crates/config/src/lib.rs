@@ -27,7 +27,9 @@ mod shape;
 mod tree;
 mod view;
 
-pub use config::{Config, Control, Gate, McpServer, Notification, Prompts, Queue, Retention, Transport};
+pub use config::{
+    Config, Control, Gate, McpServer, Notification, Prompts, Queue, RequireReadSandbox, Retention, Transport,
+};
 pub use load::{FILE_NAME, Loaded, Loader, load};
 pub use problem::{Error, Place, Problem};
 pub use record::{Record, RecordKey, Ship};

@@ -91,6 +91,7 @@ impl Agent {
                     self.not_run(work, &call, Unasked::HeldBefore, now);
                     continue;
                 }
+                work.note_sandbox(&call, now).await;
                 match self.put(work, call, &names, now) {
                     Put::Ready(call) => ready.push(*call),
                     Put::Answered => {}

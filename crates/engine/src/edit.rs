@@ -112,6 +112,9 @@ impl Engine {
         // The new plan is made for what is so now.
         agent.rediscover(&work, hold.resources().cloned().collect()).await;
         work.kill_switch().await?;
+        let mut call = hold.plan.to_call();
+        call.arguments.clone_from(&arguments);
+        work.note_sandbox(&call, Timestamp::now()).await;
         let now = Timestamp::now();
         let old = hold.clone();
         let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, arguments, now));

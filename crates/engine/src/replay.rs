@@ -288,6 +288,10 @@ impl Player<'_> {
                 let due = self.gate.begin_conclusion(&mut self.session, &execution);
                 json!({ "due": due.iter().map(|due| &due.permit).collect::<Vec<_>>() })
             }
+            Ask::Sandbox { place, target } => {
+                self.gate.note_sandbox(&mut self.session, place, target);
+                Value::Null
+            }
             Ask::Mention { found } => {
                 self.gate.mention(&mut self.session, (&found).into(), now);
                 Value::Null

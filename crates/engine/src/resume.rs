@@ -366,6 +366,7 @@ impl Agent {
     ) -> Result<(), Error> {
         let tokens = work.engine.setup.store.tokens(&hold.id).await?;
         work.kill_switch().await?;
+        work.note_sandbox(&call, Timestamp::now()).await;
         let now = Timestamp::now();
         // A token that another replaced counts as used, but approved nothing.
         let used = tokens

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use interlock_gate::{Catalogue, Gate, Options, StrictResolution};
+use interlock_gate::{Catalogue, Gate, Options, RequireSandbox, StrictResolution};
 use interlock_protocol::{ContentHash, ToolDefinition};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,15 @@ pub struct Rules {
     pub verify_within: i64,
     /// How many identical calls in a row are refused recoverably.
     pub repetition_threshold: u32,
+    /// On which resources a command that reads must run in a sandbox.
+    #[serde(default, skip_serializing_if = "is_never")]
+    pub read_sandbox: RequireSandbox,
     /// The hash of the catalogue of tools.
     pub catalogue: ContentHash,
+}
+
+fn is_never(read_sandbox: &RequireSandbox) -> bool {
+    *read_sandbox == RequireSandbox::Never
 }
 
 /// The hash of what a catalogue says, tool by tool.
@@ -66,6 +73,7 @@ impl Rules {
             redeem_within: options.redeem_within.as_secs(),
             verify_within: options.verify_within.as_secs(),
             repetition_threshold: options.repetition_threshold,
+            read_sandbox: options.read_sandbox.clone(),
             catalogue: catalogue_hash(gate.catalogue()),
         }
     }
@@ -92,6 +100,7 @@ impl Rules {
             redeem_within: SignedDuration::from_secs(self.redeem_within),
             verify_within: SignedDuration::from_secs(self.verify_within),
             repetition_threshold: self.repetition_threshold,
+            read_sandbox: self.read_sandbox.clone(),
         };
         Ok(Gate::new(Arc::new(catalogue), options))
     }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
     Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, NameEntry, Permit, Question, Refusal, Report, ResolvedResource, Session, SessionOptions, Settled,
-    Situation, Started, TokenRecord, ToolScope, VerificationEnd, World, WriteRecord,
+    Moment, NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session,
+    SessionOptions, Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World,
+    WriteRecord,
 };
 use interlock_protocol::{
     Arguments, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall,
@@ -194,6 +195,21 @@ impl Tape {
             observed: observed.clone(),
         };
         self.gate.baseline(&mut self.session, permit, observed);
+        self.note(&ask, Value::Null, now);
+    }
+
+    /// Where a call would run a command, if what that place offers decides about it.
+    pub(crate) fn sandbox_asked(&self, call: &ToolCall, now: Timestamp) -> Option<Where> {
+        self.gate.sandbox_asked(&self.session, call, now)
+    }
+
+    /// Learns what a place offers.
+    pub(crate) fn note_sandbox(&mut self, place: Where, target: ReadTarget, now: Timestamp) {
+        let ask = Ask::Sandbox {
+            place: place.clone(),
+            target: target.clone(),
+        };
+        self.gate.note_sandbox(&mut self.session, place, target);
         self.note(&ask, Value::Null, now);
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use interlock_gate::{KillSwitch, Refusal, World};
-use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId};
+use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId, ToolCall};
 use interlock_store::{Batch, Claim, Error as StoreError, Record};
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -72,6 +72,16 @@ impl Work {
 
     pub(crate) const fn session(&self) -> &SessionId {
         &self.claim.session
+    }
+
+    /// Finds out what the place offers that a call would run a command on, where that decides about the call, and tells the
+    /// gate.
+    pub(crate) async fn note_sandbox(&self, call: &ToolCall, now: Timestamp) {
+        let Some(place) = self.tape().sandbox_asked(call, now) else {
+            return;
+        };
+        let target = self.engine.setup.inventory.read_target(&place).await;
+        self.tape().note_sandbox(place, target, now);
     }
 
     /// The gate's memory. Held for one question, never across an await.

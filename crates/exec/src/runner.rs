@@ -77,6 +77,11 @@ impl Runner {
         &self.protected
     }
 
+    /// Whether a program runs only where the kernel enforces the sandbox.
+    pub const fn requires_sandbox(&self) -> bool {
+        matches!(self.policy, SandboxPolicy::Required)
+    }
+
     /// Runs a program for a permit that was used up. What it may change follows from the permitted plan.
     ///
     /// Dropping the future kills the program and everything in its group.

@@ -22,6 +22,7 @@ use crate::routing;
 use crate::rule::Rule;
 use crate::rules;
 use crate::sabotage::{Flaw, Sabotage};
+use crate::sandbox::RequireSandbox;
 use crate::session::{OpenHold, Outstanding, Session};
 use crate::state::State;
 use crate::world::{World, Writer};
@@ -52,6 +53,8 @@ pub struct Options {
     pub verify_within: SignedDuration,
     /// How many identical calls in a row are refused recoverably before it counts as a failure.
     pub repetition_threshold: u32,
+    /// On which resources a command that reads must run in a sandbox.
+    pub read_sandbox: RequireSandbox,
 }
 
 impl Default for Options {
@@ -64,6 +67,7 @@ impl Default for Options {
             redeem_within: REDEEM_WITHIN,
             verify_within: VERIFY_WITHIN,
             repetition_threshold: repetition::THRESHOLD,
+            read_sandbox: RequireSandbox::Never,
         }
     }
 }
@@ -226,6 +230,7 @@ impl Gate {
             masked::check(&arguments, &about)?;
         }
         let judged = self.judge(tool, action, &arguments, &about)?;
+        let sandbox_required = self.check_sandbox(session, judged.is_some(), &resolved, &about)?;
         let path = action.path.as_ref().and_then(|path| arguments.get(path));
         let (least_risk, shows) = intent::check_path(kind, path);
         let command = judged.as_ref().map(|judged| judged.command.as_str());
@@ -252,6 +257,7 @@ impl Gate {
             target: resolved.target(),
             command: judged.as_ref().map(|judged| judged.command.clone()),
             timeout_seconds: tool.definition().timeout_seconds.get(),
+            sandbox_required,
         };
         let say = governance::check(situation.governance, tool, &plan, &about, |rule| {
             self.intact(rule)

@@ -84,6 +84,10 @@ impl Gate {
                 "interlock_command_intent_block_total",
                 vec![tool(), fact("intent", "intent"), fact("category", "category")],
             ),
+            Rule::ReadSandbox => (
+                "interlock_read_sandbox_block_total",
+                vec![tool(), fact("tag", "tag")],
+            ),
             Rule::Repetition => ("interlock_loop_detected_total", vec![tool()]),
             Rule::OneWriter => ("interlock_writer_conflict_total", vec![tool()]),
             Rule::ToolKnown | Rule::ToolAllowed | Rule::Arguments => {

@@ -56,6 +56,9 @@ pub struct Plan {
     pub expectation: Option<Expectation>,
     /// How long it may run.
     pub timeout_seconds: u32,
+    /// Whether it may run in a read sandbox only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox_required: bool,
 }
 
 impl Plan {
@@ -113,6 +116,10 @@ pub(crate) fn hash(plan: &Plan, fingerprint: ContentHash) -> ContentHash {
         let identity = target.identity.canonical();
         bytes.extend_from_slice(&(identity.len() as u64).to_le_bytes());
         bytes.extend_from_slice(identity.as_bytes());
+    }
+    // Nothing is added where nothing is required: plans of earlier versions keep their hashes.
+    if plan.sandbox_required {
+        bytes.extend_from_slice(b"sandbox");
     }
     ContentHash::of(bytes)
 }

@@ -22,6 +22,8 @@ pub enum Rule {
     Routing,
     /// The command does what its tool is for.
     CommandIntent,
+    /// Where a sandbox is required, the target offers one.
+    ReadSandbox,
     /// The mode allows the tool.
     Mode,
     /// The category is allowed.
@@ -64,6 +66,7 @@ impl Rule {
         Self::OneWriter,
         Self::Routing,
         Self::CommandIntent,
+        Self::ReadSandbox,
         Self::Mode,
         Self::Category,
         Self::ArgumentRule,
@@ -92,6 +95,7 @@ impl Rule {
             Self::OneWriter => "one_writer",
             Self::Routing => "routing",
             Self::CommandIntent => "command_intent",
+            Self::ReadSandbox => "read_sandbox",
             Self::Mode => "mode",
             Self::Category => "category",
             Self::ArgumentRule => "argument_rule",

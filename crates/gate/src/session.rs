@@ -13,6 +13,7 @@ use crate::context::{Access, ContextLimits, ResolvedContext};
 use crate::plan::Plan;
 use crate::recovery::Recoveries;
 use crate::repetition::LastCall;
+use crate::sandbox::{ReadTarget, Where};
 use crate::state::State;
 use crate::verification::{PendingVerification, VerificationEnd};
 
@@ -73,6 +74,8 @@ pub struct Session {
     pub(crate) writes: Vec<WriteRecord>,
     /// Holds that were decided here. A stale copy of one cannot be decided again.
     pub(crate) decided_holds: BTreeSet<HoldId>,
+    /// What the places offer that commands run on, as far as it was asked.
+    pub(crate) read_targets: BTreeMap<Where, ReadTarget>,
     /// Orders permits, receipts and refusals among themselves, whatever the clock does.
     pub(crate) order: u64,
 }
@@ -161,6 +164,7 @@ impl Session {
             executions: BTreeMap::new(),
             writes: Vec::new(),
             decided_holds: BTreeSet::new(),
+            read_targets: BTreeMap::new(),
             order: 0,
         }
     }
@@ -174,6 +178,7 @@ impl Session {
             executions: self.executions.clone(),
             writes: self.writes.clone(),
             decided_holds: self.decided_holds.clone(),
+            read_targets: self.read_targets.clone(),
             order: self.order,
         }
     }

@@ -85,6 +85,14 @@ pub enum Error {
         /// What is not as it was.
         changes: Vec<IdentityChange>,
     },
+    /// Reads of this resource need a sandbox, and it offers none.
+    #[error("`{resource}` offers no read sandbox, and one is required: {reason}")]
+    NoSandbox {
+        /// The resource.
+        resource: String,
+        /// Why there is none.
+        reason: String,
+    },
     /// Nothing that is connected can do this.
     #[error("{0}")]
     Unsupported(String),

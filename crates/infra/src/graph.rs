@@ -35,6 +35,24 @@ pub struct Resource {
     pub facts: Map<String, Value>,
 }
 
+impl Resource {
+    /// The tags that its provider reports: Proxmox tags; labels of containers, as `key` and as `key=value`.
+    pub fn tags(&self) -> impl Iterator<Item = String> {
+        let list = self.facts.get("tags").and_then(Value::as_array);
+        let tags = list
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned);
+        let labels = self.facts.get("labels").and_then(Value::as_object);
+        let labels = labels.into_iter().flatten().flat_map(|(key, value)| {
+            let pair = value.as_str().map(|value| format!("{key}={value}"));
+            std::iter::once(key.clone()).chain(pair)
+        });
+        tags.chain(labels)
+    }
+}
+
 /// Whether a connection works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Health {

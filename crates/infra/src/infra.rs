@@ -1,6 +1,6 @@
 //! Every connection, and the graph of what they know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,13 @@ use crate::kubernetes::{self, Kubernetes};
 use crate::mail::{self, MailGateway};
 use crate::prometheus::{self, Prometheus};
 use crate::proxmox::{self, Proxmox};
-use crate::{Error, Graph, Options, Secrets, Source};
+use crate::reach::Sandboxes;
+use crate::{Error, Graph, Options, Resource, Secrets, Source};
+
+/// How old the graph may be that says which tags a resource has.
+const TAGS_FOR: Duration = Duration::from_secs(30);
+/// How many parents of parents give their tags.
+const MOST_PARENTS: usize = 5;
 
 /// Everything that Interlock is connected to. Cheap to clone.
 #[derive(Clone)]
@@ -35,6 +41,9 @@ struct Inner {
     /// All of them that make resources known, and those of other rooms.
     sources: Vec<Arc<dyn Source>>,
     keeper: Keeper,
+    sandboxes: Sandboxes,
+    /// Tags from the configuration.
+    tags: BTreeMap<ResourceId, BTreeSet<String>>,
 }
 
 impl fmt::Debug for Infra {
@@ -75,6 +84,8 @@ impl Infra {
                 mail_gateways,
                 sources,
                 keeper: Keeper::default(),
+                sandboxes: Sandboxes::default(),
+                tags: options.tags.clone(),
             }),
         })
     }
@@ -82,6 +93,30 @@ impl Infra {
     /// What all connections know, not older than this.
     pub async fn graph(&self, not_older: Duration) -> Arc<Graph> {
         self.inner.keeper.graph(&self.inner.sources, not_older).await
+    }
+
+    /// The tags that the configuration gives a resource.
+    pub fn configured_tags(&self, id: &ResourceId) -> BTreeSet<String> {
+        self.inner.tags.get(id).cloned().unwrap_or_default()
+    }
+
+    /// The tags of a resource and of everything that it lives on: from the configuration and from providers.
+    pub async fn tags(&self, id: &ResourceId) -> BTreeSet<String> {
+        let graph = self.graph(TAGS_FOR).await;
+        let mut tags = BTreeSet::new();
+        let mut at = Some(id.clone());
+        for _ in 0..MOST_PARENTS {
+            let Some(id) = at else { break };
+            tags.extend(self.configured_tags(&id));
+            let known = graph.get(&id);
+            tags.extend(known.into_iter().flat_map(Resource::tags));
+            at = known.and_then(|known| known.parent.clone());
+        }
+        tags
+    }
+
+    pub(crate) fn sandboxes(&self) -> &Sandboxes {
+        &self.inner.sandboxes
     }
 
     /// How many connections there are.

@@ -38,7 +38,7 @@ pub use graph::{Graph, Health, Resource, Source};
 pub use infra::Infra;
 pub use options::Options;
 pub use output::{Exit, Limits, Output};
-pub use reach::{FilePath, Probe, UnitName};
+pub use reach::{FilePath, Form, Job, Probe, UnitName};
 pub use secrets::Secrets;
 
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! What an operator says about connections: the key `infrastructure` of the configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use interlock_protocol::ResourceId;
@@ -34,6 +34,10 @@ pub struct Options {
     /// Hosts that are reached by SSH.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
+    /// Tags of resources, by their ids: `lxc:delly:141: [prod]`. They add to the tags that providers report.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeSet<String>>")]
+    pub tags: BTreeMap<ResourceId, BTreeSet<String>>,
 }
 
 impl Default for Options {
@@ -47,6 +51,7 @@ impl Default for Options {
             alertmanager: Vec::new(),
             mail_gateways: Vec::new(),
             hosts: Vec::new(),
+            tags: BTreeMap::new(),
         }
     }
 }

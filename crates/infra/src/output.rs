@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_protocol::{Captured, ContentHash};
+use interlock_protocol::{Captured, ContentHash, SandboxWall};
 
 /// The bounds of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Output {
     pub exit: Exit,
     /// How long it took.
     pub duration: Duration,
+    /// The sandbox that it ran in. Nothing for what changes something, and for questions of our own.
+    pub sandbox: Option<SandboxWall>,
 }
 
 impl Output {

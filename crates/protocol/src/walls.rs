@@ -18,6 +18,8 @@ words! {
     WallKind {
         /// Landlock and seccomp, set by `interlock-confine`.
         LandlockSeccomp = "landlock_seccomp",
+        /// Landlock alone: it refuses writes to files, and no connections.
+        Landlock = "landlock",
         /// A transient unit of systemd, started by `systemd-run`.
         SystemdRun = "systemd_run",
         /// `bwrap`.
@@ -66,6 +68,15 @@ impl SandboxWall {
     pub const fn is_enforced(&self) -> bool {
         matches!(self, Self::Enforced { .. })
     }
+
+    /// Whether it is enough where a read sandbox is required: one that refuses writes and connections. Through a connection
+    /// to another program, such as the Docker Engine, a command can change what it cannot write itself.
+    pub const fn suffices(&self) -> bool {
+        match self {
+            Self::Enforced { by, .. } => by.refuses_connections(),
+            Self::None { .. } => false,
+        }
+    }
 }
 
 /// The walls that a reading passed. Only a reading for which a command ran has them.
@@ -76,4 +87,146 @@ pub struct Walls {
     pub analysis: AnalysisWall,
     /// The sandbox that it ran in.
     pub sandbox: SandboxWall,
+}
+
+impl WallKind {
+    /// Whether it refuses the sockets that a command does not need.
+    pub const fn refuses_connections(self) -> bool {
+        match self {
+            Self::LandlockSeccomp | Self::SystemdRun | Self::Bubblewrap | Self::Unshare => true,
+            Self::Landlock => false,
+        }
+    }
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LandlockSeccomp => "Landlock and seccomp",
+            Self::Landlock => "Landlock",
+            Self::SystemdRun => "systemd-run",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Unshare => "unshare",
+        }
+    }
+}
+
+impl SandboxWall {
+    /// Which sandbox it is and what it allows, as a phrase.
+    pub fn phrase(&self) -> String {
+        let (by, sockets, missing) = match self {
+            Self::Enforced { by, sockets, missing } => (by, sockets, missing),
+            Self::None { reason } => return format!("no sandbox: {reason}"),
+        };
+        let has = |kind| sockets.contains(&kind);
+        let access = match (
+            has(SocketKind::Network),
+            has(SocketKind::Unix),
+            has(SocketKind::Netlink),
+        ) {
+            (true, true, _) => "network and Unix sockets allowed",
+            (true, false, _) => "network allowed, no Unix sockets",
+            (false, true, _) => "Unix sockets allowed, no network",
+            (false, false, true) => "netlink allowed, no network",
+            (false, false, false) => "no network",
+        };
+        let mut phrase = format!("{}, {access}", by.name());
+        if !missing.is_empty() {
+            phrase.push_str("; not enforced: ");
+            phrase.push_str(&missing.join(", "));
+        }
+        phrase
+    }
+}
+
+impl Walls {
+    /// What people are told beside a reading.
+    pub fn sentence(&self) -> String {
+        match (&self.sandbox, self.analysis) {
+            (SandboxWall::Enforced { .. }, _) => format!("Ran read-only: {}", self.sandbox.phrase()),
+            (SandboxWall::None { .. }, AnalysisWall::Read) => {
+                "No sandbox on this target: the command analysis was the only check".to_owned()
+            }
+            (SandboxWall::None { .. }, AnalysisWall::FixedForm) => {
+                "No sandbox on this target: a fixed command of Interlock was run".to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_in_plain_words() {
+        use SocketKind::{Netlink, Network, Unix};
+        let ran = |by, sockets: &[SocketKind], missing: &[&str]| SandboxWall::Enforced {
+            by,
+            sockets: sockets.to_vec(),
+            missing: missing.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let none = || SandboxWall::None {
+            reason: "it has no bwrap".to_owned(),
+        };
+        let cases = [
+            (
+                AnalysisWall::Read,
+                ran(WallKind::Bubblewrap, &[], &[]),
+                "Ran read-only: bubblewrap, no network",
+            ),
+            (
+                AnalysisWall::FixedForm,
+                ran(WallKind::Unshare, &[Netlink], &[]),
+                "Ran read-only: unshare, netlink allowed, no network",
+            ),
+            (
+                AnalysisWall::Read,
+                ran(WallKind::SystemdRun, &[Unix], &[]),
+                "Ran read-only: systemd-run, Unix sockets allowed, no network",
+            ),
+            (
+                AnalysisWall::Read,
+                ran(WallKind::LandlockSeccomp, &[Unix, Network], &["signals"]),
+                "Ran read-only: Landlock and seccomp, network and Unix sockets allowed; not enforced: signals",
+            ),
+            (
+                AnalysisWall::Read,
+                ran(
+                    WallKind::Landlock,
+                    &[Unix, Netlink, Network],
+                    &["system calls (no seccomp filter)"],
+                ),
+                "Ran read-only: Landlock, network and Unix sockets allowed; not enforced: system calls (no seccomp filter)",
+            ),
+            (
+                AnalysisWall::Read,
+                none(),
+                "No sandbox on this target: the command analysis was the only check",
+            ),
+            (
+                AnalysisWall::FixedForm,
+                none(),
+                "No sandbox on this target: a fixed command of Interlock was run",
+            ),
+        ];
+        for (analysis, sandbox, expected) in cases {
+            assert_eq!(Walls { analysis, sandbox }.sentence(), expected);
+        }
+    }
+
+    #[test]
+    fn a_sandbox_that_leaves_connections_open_does_not_suffice() {
+        for by in WallKind::ALL.iter().copied() {
+            let wall = SandboxWall::Enforced {
+                by,
+                sockets: Vec::new(),
+                missing: Vec::new(),
+            };
+            assert_eq!(wall.suffices(), by != WallKind::Landlock, "{by:?}");
+        }
+        let none = SandboxWall::None {
+            reason: String::new(),
+        };
+        assert!(!none.suffices());
+    }
 }

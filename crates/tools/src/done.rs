@@ -81,3 +81,12 @@ pub struct Reading {
     /// The walls that it passed, where a command ran for it.
     pub walls: Option<Walls>,
 }
+
+impl Reading {
+    /// The same, with the walls that it passed.
+    #[must_use]
+    pub fn with_walls(mut self, walls: Option<Walls>) -> Self {
+        self.walls = walls;
+        self
+    }
+}

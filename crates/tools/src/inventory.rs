@@ -1,7 +1,7 @@
 //! What code asks by itself: no permit, no shell, nothing that a model shapes.
 
-use interlock_gate::{Plan, ResolvedResource};
-use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
+use interlock_gate::{Plan, ReadTarget, ResolvedResource, Where};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall};
 
 use crate::{BoxFuture, Reading};
 
@@ -42,5 +42,16 @@ pub trait Inventory: Send + Sync {
     /// The machine that is meant where a call names none.
     fn here(&self) -> Option<ResolvedResource> {
         None
+    }
+
+    /// Which sandbox commands get in a place, and which tags it has. A place that cannot be asked offers none.
+    fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        let _ = place;
+        Box::pin(std::future::ready(ReadTarget {
+            sandbox: SandboxWall::None {
+                reason: "no commands run there".to_owned(),
+            },
+            tags: std::collections::BTreeSet::new(),
+        }))
     }
 }

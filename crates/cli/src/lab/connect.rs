@@ -116,6 +116,7 @@ fn infrastructure(access: &Access) -> Result<options::Options, Failure> {
             runs_on: Some(id(&access.mail_gateway.runs_on)?),
         }],
         hosts: Vec::new(),
+        tags: BTreeMap::new(),
     })
 }
 

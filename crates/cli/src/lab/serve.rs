@@ -108,7 +108,9 @@ pub(crate) fn warning(isolation: &Isolation) -> Option<String> {
     match isolation {
         Isolation::Namespaces => None,
         Isolation::Folders { why } => Some(format!(
-            "namespaces are not to be had here ({why}): guests are plain folders with a restricted set of programs"
+            "this system does not allow namespaces ({why}): guests are plain folders, and only the lab's own programs run in \
+             them (systemctl, journalctl, pct, qm, docker). Commands that a model writes are refused, because they would \
+             read your own files"
         )),
     }
 }

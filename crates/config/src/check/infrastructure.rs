@@ -7,11 +7,31 @@ use interlock_protocol::{ResourceId, ResourceKind};
 
 use super::models::is_variable;
 use super::{Check, is_http};
+use crate::RequireReadSandbox;
 
 impl Check<'_> {
     pub(super) fn infrastructure(&mut self, is_set: &dyn Fn(&str) -> bool) {
         let options = &self.config.infrastructure;
         self.connection_names();
+        for (id, tags) in &options.tags {
+            if tags.is_empty() || tags.iter().any(|tag| tag.trim().is_empty()) {
+                let id = id.to_string();
+                self.wrong(
+                    &["infrastructure", "tags", id.as_str()],
+                    "has no tag, or an empty one",
+                    "write a list of words: `[prod]`",
+                );
+            }
+        }
+        if let RequireReadSandbox::Tagged(tags) = &self.config.control.require_read_sandbox
+            && (tags.is_empty() || tags.iter().any(|tag| tag.trim().is_empty()))
+        {
+            self.wrong(
+                &["control", "require_read_sandbox"],
+                "names no tag, or an empty one",
+                "write `true` to require a sandbox everywhere, `false` to require none, or a list of tags: `[prod]`",
+            );
+        }
         for (index, cluster) in options.proxmox.iter().enumerate() {
             let index = index.to_string();
             let path = ["infrastructure", "proxmox", index.as_str()];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use interlock_gate::{FourEyes, Hold, NameEntry, ResolvedResource, Writer};
+use interlock_gate::{FourEyes, Hold, NameEntry, ReadTarget, ResolvedResource, Where, Writer};
 use interlock_protocol::{
     Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, Observation, PermitId, Receipt,
     ResourceId, SessionId, ToolCall, ToolName, UserId,
@@ -139,6 +139,13 @@ pub enum Ask {
         permit: PermitId,
         /// What it saw.
         observed: Vec<Observation>,
+    },
+    /// What a place offers that a command would run on.
+    Sandbox {
+        /// The place.
+        place: Where,
+        /// What it offers.
+        target: ReadTarget,
     },
     /// A permit is consumed.
     Begin {

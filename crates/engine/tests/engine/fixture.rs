@@ -13,12 +13,14 @@ use interlock_engine::{
     AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Submission,
     Success,
 };
-use interlock_gate::{Catalogue, FourEyes, Gate, Options, Plan, ResolvedResource, Started};
+use interlock_gate::{
+    Catalogue, FourEyes, Gate, Options, Plan, ReadTarget, ResolvedResource, Started, Where,
+};
 use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
 use interlock_protocol::{
     ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact, Observation,
-    ResourceId, Sequence, SessionId, ToolKind, ToolName, UserId,
+    ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
 };
 use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
@@ -54,6 +56,8 @@ pub(crate) struct Folder {
     swap: Mutex<Option<String>>,
     /// Whether code cannot look at it.
     pub(crate) dark: AtomicBool,
+    /// Whether it offers a read sandbox.
+    pub(crate) sandboxed: AtomicBool,
     /// What happens in place of the usual.
     behaviour: Option<Behaviour>,
 }
@@ -186,6 +190,24 @@ impl Inventory for Folder {
                 walls: None,
             })
         })
+    }
+
+    fn read_target<'a>(&'a self, _: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        let sandbox = if self.sandboxed.load(Ordering::SeqCst) {
+            SandboxWall::Enforced {
+                by: WallKind::Bubblewrap,
+                sockets: Vec::new(),
+                missing: Vec::new(),
+            }
+        } else {
+            SandboxWall::None {
+                reason: "it has no bwrap".to_owned(),
+            }
+        };
+        Box::pin(std::future::ready(ReadTarget {
+            sandbox,
+            tags: ["prod".to_owned()].into(),
+        }))
     }
 }
 

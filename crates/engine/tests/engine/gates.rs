@@ -216,6 +216,38 @@ async fn a_read_without_an_end_is_rewritten_once_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_command_waits_for_a_sandbox_where_one_is_required() {
+    use interlock_gate::RequireSandbox::{Always, Tagged};
+    for required in [Always, Tagged(["prod".to_owned()].into())] {
+        for sandboxed in [false, true] {
+            let mut wish = Wish::replies([calls([find()]), calls([read("uptime")]), says("See below.")]);
+            wish.gate.read_sandbox = required.clone();
+            let lab = Lab::new(wish);
+            lab.folder.sandboxed.store(sandboxed, Ordering::SeqCst);
+            let (session, _) = lab.ask("how is it?").await;
+            let kept = lab.store.calls(&session).await.unwrap();
+            let ran: Vec<bool> = kept
+                .iter()
+                .filter(|call| call.started.plan.command.is_some())
+                .map(|call| call.started.plan.sandbox_required)
+                .collect();
+            let refusals = lab.refusals(&session).await;
+            if sandboxed {
+                assert_eq!((ran, refusals), (vec![true], vec![]), "{required:?}");
+            } else {
+                assert_eq!(
+                    (ran, refusals),
+                    (vec![], vec!["read_sandbox".to_owned()]),
+                    "{required:?}"
+                );
+            }
+            // What the gate was told of the target is on the tape: the record replays.
+            lab.prove(&session).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_claim_that_no_receipt_shows_is_replaced() {
     let claim = "I restarted the nginx service on web and it is running now.";
     let lab = Lab::new(Wish::replies([says(claim), says(claim)]));

@@ -16,6 +16,7 @@ use crate::hold::HoldStatus;
 use crate::permit::Permit;
 use crate::repetition::Fate;
 use crate::rule::Rule;
+use crate::sandbox::{RequireSandbox, Where};
 use crate::session::FourEyes;
 use crate::state::State;
 use crate::verification::VerificationEnd;
@@ -87,6 +88,11 @@ pub(crate) const INVARIANTS: &[Invariant] = &[
         name: "reads_do_not_go_through_write_tools",
         says: "no command that only reads is permitted as a write",
         holds: reads_do_not_go_through_write_tools,
+    },
+    Invariant {
+        name: "sandboxes_where_they_are_required",
+        says: "no command that reads is permitted where a sandbox is required and not offered, and its plan says that it is",
+        holds: sandboxes_where_they_are_required,
     },
     Invariant {
         name: "unknown_tools_never_run",
@@ -411,6 +417,25 @@ fn reads_do_not_go_through_write_tools(_: &Ledger, happened: &Occurrence<'_>, vi
         || plan.command.as_deref().is_none_or(|command| {
             (view.gate.analyse)(command).intent == interlock_shell::Intent::WriteOrUnknown
         })
+}
+
+fn sandboxes_where_they_are_required(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {
+    let Occurrence::Permitted { actor, permit, .. } = happened else {
+        return true;
+    };
+    let plan = permit.plan();
+    if plan.kind == ToolKind::Write || plan.command.is_none() {
+        return true;
+    }
+    let place = plan.resource().map_or(Where::Here, |id| Where::In(id.clone()));
+    let known = view.sessions[actor.0].read_targets.get(&place);
+    let required = match &view.gate.options().read_sandbox {
+        RequireSandbox::Never => false,
+        RequireSandbox::Always => true,
+        RequireSandbox::Tagged(tags) => known.is_none_or(|known| !known.tags.is_disjoint(tags)),
+    };
+    let offered = known.is_some_and(|known| known.sandbox.suffices());
+    !required || (offered && plan.sandbox_required)
 }
 
 fn unknown_tools_never_run(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {

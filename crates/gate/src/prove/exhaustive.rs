@@ -17,6 +17,7 @@ use crate::gate::{Gate, Options};
 use crate::governance::Governance;
 use crate::invariants::{Actor, Violation};
 use crate::plan;
+use crate::sandbox::RequireSandbox;
 use crate::session::{Execution, Session, SessionOptions};
 use crate::settle::Moment;
 use crate::state::State;
@@ -155,6 +156,13 @@ pub(crate) fn real_gate() -> Result<Gate, String> {
         ..Options::default()
     };
     Ok(Gate::new(Arc::new(catalogue), options))
+}
+
+/// The same, where commands on some resources need a sandbox.
+pub(crate) fn guarded_gate() -> Result<Gate, String> {
+    let mut gate = real_gate()?;
+    gate.options.read_sandbox = RequireSandbox::Tagged([super::hostile::GUARDED.to_owned()].into());
+    Ok(gate)
 }
 
 pub(crate) fn explore(gate: &Gate, mut options: GateOptions<'_>) -> GateReport {

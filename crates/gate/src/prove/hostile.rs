@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use interlock_protocol::{ControlLevel, Mode, SessionId, ToolName, UserId};
+use interlock_protocol::{ControlLevel, Mode, SandboxWall, SessionId, ToolName, UserId, WallKind};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::exhaustive::real_gate;
+use super::exhaustive::guarded_gate;
 use super::model::{Answered, Call, Ending, Model, Seen, WrongToken};
 use super::random::Random;
 use crate::answer::Conclusion;
@@ -18,10 +18,13 @@ use crate::governance::{
 };
 use crate::invariants::{Actor, Violation};
 use crate::resolution::NameEntry;
+use crate::sandbox::{ReadTarget, Where};
 use crate::session::{FourEyes, Session, SessionOptions, ToolScope};
 use crate::settle::Moment;
 use crate::state::State;
 
+/// The tag of resources on which commands need a sandbox.
+pub(super) const GUARDED: &str = "guarded";
 /// How many violations a report carries.
 const MOST_VIOLATIONS: usize = 20;
 /// How many permits may be in flight, so that a run does not drown in its own calls.
@@ -58,7 +61,7 @@ pub struct HostileReport {
 
 /// Lets a hostile proposer loose on the gate.
 pub fn hostile(options: HostileOptions<'_>) -> HostileReport {
-    match real_gate() {
+    match guarded_gate() {
         Ok(gate) => attack(&gate, options),
         Err(_) => HostileReport::new(options.seed),
     }
@@ -92,6 +95,7 @@ pub(crate) fn attack(gate: &Gate, mut options: HostileOptions<'_>) -> HostileRep
             return report;
         };
         model.names = &names;
+        note_sandboxes(&mut model, &mut random, &resources);
         for _ in 0..2_000 {
             if report.steps >= options.steps {
                 break;
@@ -164,6 +168,38 @@ fn world<'g>(gate: &'g Gate, random: &mut Random, now: Timestamp) -> Option<Mode
         })
         .collect::<Option<Vec<_>>>()?;
     Some(Model::new(gate, sessions, now, UserId::new("approver").ok()?))
+}
+
+/// Some places have the tag, some offer a sandbox, and of some nothing is known.
+fn note_sandboxes(model: &mut Model<'_>, random: &mut Random, resources: &[ResolvedResource]) {
+    for session in 0..model.sessions.len() {
+        let places = resources.iter().map(|resource| Where::In(resource.id.clone()));
+        for place in places.chain([Where::Here]) {
+            if random.once_in(6) {
+                continue;
+            }
+            let sandbox = if random.once_in(2) {
+                SandboxWall::Enforced {
+                    by: WallKind::Bubblewrap,
+                    sockets: Vec::new(),
+                    missing: Vec::new(),
+                }
+            } else {
+                SandboxWall::None {
+                    reason: "it has no bwrap".to_owned(),
+                }
+            };
+            let tags = if random.once_in(3) {
+                [GUARDED.to_owned()].into()
+            } else {
+                std::collections::BTreeSet::new()
+            };
+            let target = ReadTarget { sandbox, tags };
+            model
+                .gate
+                .note_sandbox(&mut model.sessions[session], place, target);
+        }
+    }
 }
 
 fn step(

@@ -7,7 +7,7 @@ mod model;
 mod random;
 
 #[cfg(test)]
-pub(crate) use exhaustive::{explore, real_gate};
+pub(crate) use exhaustive::{explore, guarded_gate, real_gate};
 #[cfg(test)]
 pub(crate) use hostile::attack;
 

@@ -13,6 +13,7 @@ mod levels;
 mod must_not;
 mod prove;
 mod routing;
+mod sandbox;
 mod state_machine;
 mod tables;
 mod verification;

@@ -14,11 +14,16 @@ use tokio_util::sync::CancellationToken;
 use super::write::what;
 use super::{Docker, READ};
 use crate::Error;
-use crate::output::{Exit, Limits, Output};
-use crate::reach::Probe;
+use crate::output::{Exit, Limits, Output, exit_of};
+use crate::reach::{Form, Probe};
+use crate::ssh::bounded;
 
 /// How long the engine may take to say how a command ended, after its output did.
 const ENDED: Duration = Duration::from_secs(5);
+/// How much longer than the command inside the engine may take.
+const AROUND: Duration = Duration::from_secs(3);
+/// Of how many containers it is remembered whether they have `timeout`.
+const MOST_KNOWN: usize = 4096;
 const LOOK: Duration = Duration::from_millis(50);
 /// The bounds of a question of our own.
 const PROBE: Limits = Limits {
@@ -30,7 +35,8 @@ const PROBE: Limits = Limits {
 impl Docker {
     /// Runs an argument vector inside a container, for a plan that is about this very container.
     ///
-    /// The engine cannot end what it started: a command whose time is over, or that is cancelled, is let go.
+    /// The engine cannot end what it started, so the command has its time limit inside the container. One that is cancelled
+    /// ends there at that limit.
     pub async fn exec(
         &self,
         started: &Started,
@@ -41,7 +47,8 @@ impl Docker {
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
         self.is_meant_by(started, container)?;
-        self.enter(container, argv, stdin, limits, cancel).await
+        self.enter_bounded(container, argv, stdin, Form::Free, limits, cancel)
+            .await
     }
 
     /// Asks one of our own questions inside a container.
@@ -50,8 +57,76 @@ impl Docker {
             .await
     }
 
+    /// The same for callers that hold a proof. A command that we did not write runs only where the container has `timeout`:
+    /// without it nothing could end it.
+    pub(crate) async fn enter_bounded(
+        &self,
+        container: &str,
+        argv: &[String],
+        stdin: Option<&[u8]>,
+        form: Form,
+        limits: Limits,
+        cancel: &CancellationToken,
+    ) -> Result<Output, Error> {
+        match (self.has_timeout(container, cancel).await?, form) {
+            (true, _) => {
+                let argv = bounded(argv, limits.wall);
+                // It ends inside first, and says so.
+                let outer = Limits {
+                    wall: limits.wall + AROUND,
+                    ..limits
+                };
+                let mut output = self.enter(container, &argv, stdin, outer, cancel).await?;
+                if let Exit::Code(code) = output.exit {
+                    output.exit = exit_of(Some(code), limits.wall, output.duration);
+                }
+                Ok(output)
+            }
+            (false, Form::Fixed) => self.enter(container, argv, stdin, limits, cancel).await,
+            (false, Form::Free) => Err(Error::Unsupported(format!(
+                "the container `{container}` has no `timeout` program, so a command in it could not be ended; its files, \
+                 its log and its state can be read (actions file, tail, find, and infra_docker)"
+            ))),
+        }
+    }
+
+    /// Whether a container has `timeout` as we call it. Asked once for each container: a name can get a new one.
+    async fn has_timeout(&self, container: &str, cancel: &CancellationToken) -> Result<bool, Error> {
+        self.checked(container)?;
+        let id = self.id_now(container).await?;
+        let known = |found: Option<bool>| {
+            let mut timeouts = self
+                .inner
+                .timeouts
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            match found {
+                Some(found) => {
+                    if timeouts.len() >= MOST_KNOWN {
+                        timeouts.clear();
+                    }
+                    timeouts.insert(id.clone(), found);
+                    Some(found)
+                }
+                None => timeouts.get(&id).copied(),
+            }
+        };
+        if let Some(found) = known(None) {
+            return Ok(found);
+        }
+        let question = bounded(&["true".to_owned()], PROBE.wall);
+        let found = match self.enter(container, &question, None, PROBE, cancel).await {
+            Ok(output) if output.exit == Exit::Cancelled => return Err(Error::Cancelled),
+            Ok(output) => output.is_success(),
+            // Engines refuse to start a program that is not there.
+            Err(Error::Refused { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        Ok(known(Some(found)).unwrap_or(found))
+    }
+
     /// For callers that hold a proof, or a question of our own.
-    pub(crate) async fn enter(
+    async fn enter(
         &self,
         container: &str,
         argv: &[String],
@@ -97,6 +172,7 @@ impl Docker {
             stderr: streams.stderr.finish(),
             exit,
             duration: began.elapsed(),
+            sandbox: None,
         })
     }
 

@@ -13,6 +13,7 @@ mod swarm;
 mod view;
 mod write;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +53,8 @@ struct Inner {
     client: OnceCell<bollard::Docker>,
     /// The id of the engine when it last said it.
     engine: Mutex<String>,
+    /// Which containers have `timeout`, by their ids.
+    timeouts: Mutex<BTreeMap<String, bool>>,
 }
 
 #[derive(Debug, Clone)]
@@ -105,6 +108,7 @@ impl Docker {
                 id,
                 client: OnceCell::new(),
                 engine: Mutex::default(),
+                timeouts: Mutex::default(),
             }),
         })
     }

@@ -95,6 +95,9 @@ impl Docker {
         fact("status", json!(container.status));
         fact("restart_count", json!(restart_count));
         fact("health", json!(container.health));
+        if !container.labels.is_empty() {
+            fact("labels", json!(container.labels));
+        }
         Some(Resource {
             id,
             name: container.name,

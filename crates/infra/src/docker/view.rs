@@ -1,6 +1,8 @@
 //! What an engine says about containers and images, in typed words. Values of environment variables are left out: they
 //! are where containers keep their secrets.
 
+use std::collections::BTreeMap;
+
 use bollard::models::{
     ContainerInspectResponse, ContainerStatsResponse, ContainerSummary, EventMessage, ImageSummary,
     PortSummary,
@@ -29,6 +31,9 @@ pub struct Container {
     /// What its health check says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<String>,
+    /// Its labels, those of tools and standards left out: there are many, and they say nothing about its purpose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Everything about one container that is for people and models.
@@ -190,8 +195,15 @@ pub(super) fn container(summary: ContainerSummary) -> Option<Container> {
         .and_then(|health| health.status)
         .map(|status| status.to_string())
         .filter(|word| !matches!(word.as_str(), "" | "none"));
+    let own = |name: &String| {
+        !["com.docker.", "org.opencontainers.", "org.label-schema."]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    };
+    let labels = summary.labels.unwrap_or_default();
     Some(Container {
         name,
+        labels: labels.into_iter().filter(|(name, _)| own(name)).collect(),
         id: summary.id.unwrap_or_default(),
         image: summary.image.unwrap_or_default(),
         state: summary.state.map(|state| state.to_string()).unwrap_or_default(),

@@ -77,6 +77,7 @@ impl Proxmox {
                 ),
                 exit,
                 duration: began.elapsed(),
+                sandbox: None,
             };
             if fields.flag("exited") {
                 if fields.flag("out-truncated") || fields.flag("err-truncated") {
@@ -91,6 +92,7 @@ impl Proxmox {
             }
             tokio::select! {
                 biased;
+                // The agent has no way to end what it started: it ends when its time is over.
                 () = cancel.cancelled() => return Ok(output(Exit::Cancelled)),
                 () = tokio::time::sleep(pause) => {}
             }

@@ -4,17 +4,19 @@
 //! plan. [`Infra::probe`] asks one of our own questions, a closed list that no model can shape.
 
 mod probe;
+mod sandbox;
 
 use std::time::Duration;
 
 use interlock_gate::Started;
-use interlock_protocol::{Identity, ResourceId, ResourceKind, ToolKind};
+use interlock_protocol::{Identity, ResourceId, ResourceKind, SocketKind, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 pub use probe::{FilePath, Probe, UnitName};
+pub(crate) use sandbox::Sandboxes;
 
 use crate::docker::Docker;
-use crate::output::{Limits, Output};
+use crate::output::{Exit, Limits, Output, exit_of};
 use crate::proxmox::{Guest, Proxmox};
 use crate::ssh::{Ssh, bounded};
 use crate::{Error, Infra};
@@ -34,6 +36,30 @@ const PROBE: Limits = Limits {
     drain_bytes: 4 * 1024 * 1024,
 };
 
+/// A command to run inside a resource.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [String],
+    /// What it reads. A command that only reads gets nothing.
+    pub stdin: Option<&'a str>,
+    /// The kinds of sockets that its programs need. A sandbox refuses all others.
+    pub sockets: &'a [SocketKind],
+    /// Who wrote it.
+    pub form: Form,
+    /// Its bounds.
+    pub limits: Limits,
+}
+
+/// Who wrote a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A model: it may be anything that the analysis let pass.
+    Free,
+    /// We: only checked operands are a model's.
+    Fixed,
+}
+
 /// How a resource is entered.
 enum Way {
     /// Its own SSH server.
@@ -46,15 +72,36 @@ enum Way {
     Agent { proxmox: Proxmox, guest: Guest },
 }
 
+impl Way {
+    /// The same way, for the machine that the plan was made for: what goes through SSH runs on no other, and neither do the
+    /// questions that choose its sandbox.
+    fn meant_for(self, resource: &ResourceId, meant: Option<&Identity>) -> Self {
+        // What runs inside something else is entered by that one's own machine.
+        let meant = meant.filter(|_| {
+            !matches!(
+                resource.kind(),
+                ResourceKind::DockerHost | ResourceKind::MailGateway
+            )
+        });
+        match self {
+            Self::Ssh(ssh) => Self::Ssh(ssh.meant_for(meant)),
+            Self::Container { node, vmid } => Self::Container {
+                node: node.meant_for(meant),
+                vmid,
+            },
+            Self::Engine { .. } | Self::Agent { .. } => self,
+        }
+    }
+}
+
 impl Infra {
-    /// Runs an argument vector inside a resource, for a plan that is about this very resource.
+    /// Runs a command inside a resource, for a plan that is about this very resource. What only reads runs in the sandbox
+    /// that its machine offers, and the output says which one that was.
     pub async fn run(
         &self,
         started: &Started,
         resource: &ResourceId,
-        argv: &[String],
-        stdin: Option<&str>,
-        limits: Limits,
+        job: Job<'_>,
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
         let plan = started.plan();
@@ -83,7 +130,17 @@ impl Infra {
         }
         let meant = plan.target.as_ref().map(|target| &target.identity);
         // Ways in are large; those who ask several things at once need not be.
-        Box::pin(self.enter(resource, meant, argv, stdin, limits, cancel)).await
+        Box::pin(async {
+            let way = self.way(resource).await?.meant_for(resource, meant);
+            match plan.kind {
+                ToolKind::Write => through(&way, &job, cancel).await,
+                ToolKind::Resolve | ToolKind::Read => {
+                    self.read_through(&way, resource, &job, plan.sandbox_required, cancel)
+                        .await
+                }
+            }
+        })
+        .await
     }
 
     /// Asks one of our own questions inside a resource, for a plan that is about this very resource.
@@ -95,14 +152,31 @@ impl Infra {
         limits: Limits,
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
-        self.run(started, resource, &probe.argv(), None, limits, cancel)
-            .await
+        let job = Job {
+            argv: &probe.argv(),
+            stdin: None,
+            sockets: &[],
+            form: Form::Fixed,
+            limits,
+        };
+        self.run(started, resource, job, cancel).await
     }
 
     /// Asks one of our own questions inside a resource.
     pub async fn probe(&self, resource: &ResourceId, probe: &Probe) -> Result<Output, Error> {
         let cancel = CancellationToken::new();
-        Box::pin(self.enter(resource, None, &probe.argv(), None, PROBE, &cancel)).await
+        Box::pin(async {
+            let way = self.way(resource).await?;
+            let job = Job {
+                argv: &probe.argv(),
+                stdin: None,
+                sockets: &[],
+                form: Form::Fixed,
+                limits: PROBE,
+            };
+            through(&way, &job, &cancel).await
+        })
+        .await
     }
 
     /// Asks a question of our own that is also given input.
@@ -122,53 +196,6 @@ impl Infra {
             Way::Agent { .. } => crate::proxmox::MOST_INPUT,
             Way::Ssh(_) | Way::Container { .. } | Way::Engine { .. } => MOST_INPUT,
         })
-    }
-
-    /// `meant` is the machine that the plan was made for: what goes through SSH runs on no other.
-    async fn enter(
-        &self,
-        resource: &ResourceId,
-        meant: Option<&Identity>,
-        argv: &[String],
-        stdin: Option<&str>,
-        limits: Limits,
-        cancel: &CancellationToken,
-    ) -> Result<Output, Error> {
-        // What runs inside something else is entered by that one's own machine.
-        let meant = meant.filter(|_| {
-            !matches!(
-                resource.kind(),
-                ResourceKind::DockerHost | ResourceKind::MailGateway
-            )
-        });
-        match self.way(resource).await? {
-            Way::Ssh(ssh) => {
-                ssh.meant_for(meant)
-                    .exec(argv, stdin.map(str::as_bytes), limits, cancel)
-                    .await
-            }
-            Way::Container { node, vmid } => {
-                let number = vmid.to_string();
-                let mut around: Vec<String> = ["pct", "exec", &number, "--"]
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect();
-                // What runs in the container outlives the command that entered it.
-                around.extend(bounded(argv, limits.wall));
-                let outer = Limits {
-                    wall: limits.wall + AROUND,
-                    ..limits
-                };
-                node.meant_for(meant)
-                    .exec(&around, stdin.map(str::as_bytes), outer, cancel)
-                    .await
-            }
-            Way::Engine { docker, container } => {
-                let stdin = stdin.map(str::as_bytes);
-                docker.enter(&container, argv, stdin, limits, cancel).await
-            }
-            Way::Agent { proxmox, guest } => proxmox.agent_exec(&guest, argv, stdin, limits, cancel).await,
-        }
     }
 
     async fn way(&self, resource: &ResourceId) -> Result<Way, Error> {
@@ -278,5 +305,42 @@ impl Infra {
             .ok_or_else(|| Error::NotFound {
                 what: format!("a Proxmox connection that knows `{id}`"),
             })
+    }
+}
+
+/// Runs a command through a way, bounded on the other side. Only for callers that hold a proof, or a question of our own.
+async fn through(way: &Way, job: &Job<'_>, cancel: &CancellationToken) -> Result<Output, Error> {
+    let stdin = job.stdin.map(str::as_bytes);
+    match way {
+        Way::Ssh(ssh) => ssh.exec(job.argv, stdin, job.limits, cancel).await,
+        Way::Container { node, vmid } => {
+            let number = vmid.to_string();
+            let mut around: Vec<String> = ["pct", "exec", &number, "--"]
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            // What runs in the container outlives the command that entered it.
+            around.extend(bounded(job.argv, job.limits.wall));
+            let outer = Limits {
+                wall: job.limits.wall + AROUND,
+                ..job.limits
+            };
+            let mut output = node.exec(&around, stdin, outer, cancel).await?;
+            // The inner limit was the one that ended it.
+            if let Exit::Code(code) = output.exit {
+                output.exit = exit_of(Some(code), job.limits.wall, output.duration);
+            }
+            Ok(output)
+        }
+        Way::Engine { docker, container } => {
+            docker
+                .enter_bounded(container, job.argv, stdin, job.form, job.limits, cancel)
+                .await
+        }
+        Way::Agent { proxmox, guest } => {
+            proxmox
+                .agent_exec(guest, job.argv, job.stdin, job.limits, cancel)
+                .await
+        }
     }
 }

@@ -88,6 +88,8 @@ pub enum Probe {
     OsRelease,
     /// How full its file systems are.
     FileSystems,
+    /// What a read sandbox could be made of: boot, user, processor, programs.
+    Sandbox,
 }
 
 impl Probe {
@@ -152,6 +154,7 @@ impl Probe {
             ]),
             Self::OsRelease => fixed(&["cat", "/etc/os-release"]),
             Self::FileSystems => fixed(&["env", "LC_ALL=C", "df", "-P", "-k"]),
+            Self::Sandbox => fixed(&["sh", "-c", super::sandbox::QUESTION]),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The connection: known by its host key, signed in, kept, and made anew when it is gone.
 
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ impl Ssh {
         let link = tokio::time::timeout(CONNECT, self.connect())
             .await
             .map_err(|_| self.timed_out(CONNECT))??;
+        self.inner.made.fetch_add(1, Ordering::AcqRel);
         Ok(Arc::clone(open.insert(Arc::new(link))))
     }
 

@@ -117,6 +117,9 @@ async fn watch(
         }
     };
     if cut.is_some() {
+        // `timeout` passes it on to everything that the command started. A server that takes no signals ends nothing now;
+        // then the command ends when its time is over.
+        let _ = writing.signal(russh::Sig::TERM).await;
         let _ = writing.close().await;
     }
     // A channel that closed without an exit lost its connection on the way.
@@ -128,5 +131,6 @@ async fn watch(
         stderr: stderr.finish(),
         exit,
         duration: began.elapsed(),
+        sandbox: None,
     })
 }

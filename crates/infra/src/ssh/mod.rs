@@ -12,6 +12,7 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use interlock_protocol::{Identity, IdentityFact};
@@ -91,6 +92,8 @@ struct Inner {
     port: u16,
     credentials: Credentials,
     open: tokio::sync::Mutex<Option<Arc<connection::Link>>>,
+    /// How many connections were made so far.
+    made: AtomicU64,
 }
 
 impl fmt::Debug for Ssh {
@@ -113,6 +116,7 @@ impl Ssh {
                 port,
                 credentials,
                 open: tokio::sync::Mutex::new(None),
+                made: AtomicU64::new(0),
             }),
             meant: None,
         })
@@ -187,6 +191,11 @@ impl Ssh {
         }
         let line = quoted(&bounded(argv, limits.wall));
         exec::run(self, &line, stdin, limits, cancel).await
+    }
+
+    /// How many connections were made so far: another number means another connection.
+    pub(crate) fn connections(&self) -> u64 {
+        self.inner.made.load(Ordering::Acquire)
     }
 
     fn unreachable(&self, cause: impl Into<String>) -> Error {

@@ -88,6 +88,9 @@ fn engine(asked: &Asked) -> Reply {
             "503 Service Unavailable",
             r#"{"message":"This node is not a swarm manager. Use \"docker swarm init\" to connect."}"#,
         ),
+        ("POST", "/containers/web/exec") if asks_for_timeout(asked) => said("201 Created", r#"{"Id":"e0"}"#),
+        ("POST", "/exec/e0/start") => Reply::Stream(|_| frame(1, b"\n")),
+        ("GET", "/exec/e0/json") => ok(r#"{"ID":"e0","Running":false,"ExitCode":0,"Pid":11}"#),
         ("POST", "/containers/web/exec") => said("201 Created", r#"{"Id":"e1"}"#),
         ("POST", "/exec/e1/start") => Reply::Stream(|input| {
             if input.is_empty() {
@@ -319,13 +322,48 @@ async fn a_command_gets_its_input_and_says_how_it_ended() {
     let body = server
         .asked()
         .iter()
-        .find(|asked| asked.path.ends_with("/exec"))
+        .find(|asked| asked.path.ends_with("/exec") && !asks_for_timeout(asked))
         .unwrap()
         .json();
     assert_eq!(
         (&body["Cmd"], &body["AttachStdin"]),
-        (&json!(["cat"]), &json!(true))
+        (&json!(["timeout", "-k", "2", "30", "cat"]), &json!(true))
     );
+}
+
+/// Whether this is our own question whether a container has `timeout`.
+fn asks_for_timeout(asked: &Asked) -> bool {
+    asked.json()["Cmd"] == json!(["timeout", "-k", "2", "10", "true"])
+}
+
+#[tokio::test]
+async fn in_a_container_without_a_time_limit_only_our_own_commands_run() {
+    let server = serve(|asked| match (asked.method.as_str(), asked.path.as_str()) {
+        ("GET", path) if path.ends_with("/exec/e0/json") => {
+            ok(r#"{"ID":"e0","Running":false,"ExitCode":127,"Pid":11}"#)
+        }
+        _ => engine(asked),
+    })
+    .await;
+    let docker = docker(&server);
+    let web = "docker_container:server1:web";
+    let plan = started(
+        web,
+        "infra_read",
+        json!({"action": "exec", "target_resource_id": web, "command": "cat /etc/hosts"}),
+    );
+    let argv = ["cat".to_owned()];
+    let cancel = CancellationToken::new();
+    for _ in 0..2 {
+        let error = docker
+            .exec(&plan, "web", &argv, Some(b"x"), Limits::default(), &cancel)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("no `timeout` program"), "{error}");
+    }
+    let asked = server.asked();
+    let execs = asked.iter().filter(|asked| asked.path.ends_with("/exec"));
+    assert_eq!(execs.count(), 1, "it is asked once, and nothing else runs");
 }
 
 #[tokio::test]

@@ -22,8 +22,10 @@ use super::wire::Config;
 const GUEST: &str = "usr/local/lib/lab/guest";
 /// Folders of the system that are links into `/usr` on most systems.
 const LIBRARIES: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+/// How many user namespaces all machines together may have.
+const USER_NAMESPACES: &str = "512";
 /// What a machine may use of `/dev`.
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// What of `/proc` is about the whole system: to be read, but not written, even where we are the superuser.
 const READ_ONLY: [&str; 7] = ["sys", "irq", "bus", "fs", "acpi", "asound", "sysrq-trigger"];
 /// What of `/proc` nobody in a machine needs to see.
@@ -53,8 +55,9 @@ pub(super) fn enter_keeper(folder: &Path) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(told("private mounts"))?;
-    // A machine that made namespaces of its own would get back what is taken from it. Not every kernel can be told.
-    let _ = fs::write("/proc/sys/user/max_user_namespaces", "0");
+    // As real guests, machines can make namespaces of their own: sandboxes need them. What is taken from a machine stays
+    // taken, since its mounts are locked in there. Not every kernel can be told how many are enough.
+    let _ = fs::write("/proc/sys/user/max_user_namespaces", USER_NAMESPACES);
     for needed in ["/usr/local", "/usr/bin/env"] {
         fs::metadata(needed).map_err(|cause| io::Error::new(cause.kind(), format!("{needed}: {cause}")))?;
     }
@@ -294,6 +297,8 @@ fn give_up_capabilities() -> io::Result<()> {
         | CapabilitySet::FOWNER
         | CapabilitySet::FSETID
         | CapabilitySet::KILL
+        // Without it no user namespace of the machine could have a superuser.
+        | CapabilitySet::SETFCAP
         | CapabilitySet::SETGID
         | CapabilitySet::SETUID
         | CapabilitySet::NET_BIND_SERVICE

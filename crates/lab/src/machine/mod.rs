@@ -11,7 +11,6 @@ mod journalctl;
 mod keeper;
 mod kept;
 mod places;
-mod script;
 mod service;
 mod systemctl;
 mod wire;
@@ -50,7 +49,7 @@ pub enum Error {
 pub enum Isolation {
     /// Namespaces of their own for users, files, processes, network and names.
     Namespaces,
-    /// Plain folders and a restricted set of programs, because namespaces are not to be had.
+    /// Plain folders in which only programs of the lab's own run, because namespaces are not to be had.
     Folders {
         /// Why.
         why: String,
@@ -275,7 +274,6 @@ pub fn guest_main() -> Option<ExitCode> {
         (_, [word, mode, rest @ ..]) if word == keeper::WORD => Some(match mode.as_str() {
             "keeper" => keeper::main(rest),
             "init" => init::main(),
-            "run" => folders::run(rest),
             _ => ExitCode::from(2),
         }),
         _ => None,

@@ -29,7 +29,13 @@ async fn files_and_processes_of_the_system_are_not_seen() {
         "echo x > /proc/sys/kernel/core_pattern".to_owned(),
         "mount -t tmpfs x /mnt".to_owned(),
         "umount /proc/sys".to_owned(),
-        "unshare -Ur true".to_owned(),
+        // Namespaces of its own give nothing back.
+        "unshare -Urm mount -o remount,bind,rw /usr".to_owned(),
+        "unshare -Urm umount /proc/sys".to_owned(),
+        "unshare -Urm sh -c 'umount -l /usr && touch /usr/new'".to_owned(),
+        "unshare -Ur sh -c 'echo x > /proc/sys/kernel/core_pattern'".to_owned(),
+        "unshare -Urmpf mount -t proc proc /proc".to_owned(),
+        "unshare -Urn ip link add link lo name y type macvlan".to_owned(),
         "cat /proc/kcore | head -c 1 | grep .".to_owned(),
     ] {
         let done = sh(&machine, &line).await;

@@ -1,6 +1,6 @@
 //! Makes forms of the API out of what is kept.
 
-use interlock_protocol::ToolKind;
+use interlock_protocol::{SandboxWall, ToolKind};
 use interlock_store::{
     AuditEntry as KeptEntry, Call, DecisionRow, ListedSession, Outline, Session, Tally,
     TimelineEntry as KeptTimeline,
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::wire::{
     ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Head, HeadAction, HeadLine, Run,
-    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage,
+    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage, WallsForm,
 };
 
 /// How much of an answer a list shows, in characters.
@@ -321,6 +321,22 @@ pub(super) fn evidence(evidence: interlock_protocol::Evidence, command: Option<S
             .iter()
             .filter_map(|observation| serde_json::to_value(observation).ok())
             .collect(),
+        walls: evidence.walls.as_ref().map(walls),
+    }
+}
+
+fn walls(walls: &interlock_protocol::Walls) -> WallsForm {
+    let (by, sockets, reason) = match &walls.sandbox {
+        SandboxWall::Enforced { by, sockets, .. } => (Some(by.as_str().to_owned()), sockets.as_slice(), None),
+        SandboxWall::None { reason } => (None, [].as_slice(), Some(reason.clone())),
+    };
+    WallsForm {
+        analysis: walls.analysis.as_str().to_owned(),
+        sandboxed: walls.sandbox.is_enforced(),
+        by,
+        sockets: sockets.iter().map(|kind| kind.as_str().to_owned()).collect(),
+        reason,
+        sentence: walls.sentence(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use interlock_infra::Resource as Known;
-use interlock_protocol::ResourceId;
+use interlock_protocol::{ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
 use crate::wire::{
-    Connection, ConnectionList, Resource, ResourceCall, ResourceHistory, ResourceList, Topology,
+    Connection, ConnectionList, ReadSandbox, Resource, ResourceCall, ResourceHistory, ResourceList, Topology,
     TopologyEdge, TopologyNode,
 };
 
@@ -74,6 +74,19 @@ fn form(resource: &Known) -> Resource {
         state: resource.state.clone(),
         source: resource.source.clone(),
         facts: serde_json::Value::Object(resource.facts.clone()),
+        read_sandbox: None,
+    }
+}
+
+fn sandbox(wall: &SandboxWall) -> ReadSandbox {
+    let by = match wall {
+        SandboxWall::Enforced { by, .. } => Some(by.as_str().to_owned()),
+        SandboxWall::None { .. } => None,
+    };
+    ReadSandbox {
+        enforced: wall.is_enforced(),
+        by,
+        phrase: wall.phrase(),
     }
 }
 
@@ -183,7 +196,9 @@ async fn topology(State(app): State<App>) -> Json<Topology> {
 async fn show(State(app): State<App>, At(id): At<ResourceId>) -> Result<Json<Resource>, Problem> {
     let graph = app.infra().graph(NOT_OLDER).await;
     let resource = graph.get(&id).ok_or_else(|| missing("resource", &id))?;
-    Ok(Json(form(resource)))
+    let mut shown = form(resource);
+    shown.read_sandbox = app.infra().known_sandbox(&id).as_ref().map(sandbox);
+    Ok(Json(shown))
 }
 
 /// How many.

@@ -505,6 +505,25 @@ pub struct Evidence {
     /// What code observed in it.
     #[schema(value_type = Vec<Object>)]
     pub observations: Vec<serde_json::Value>,
+    /// The checks that the command passed, where one ran for it.
+    pub walls: Option<WallsForm>,
+}
+
+/// The checks that a command passed which only reads.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct WallsForm {
+    /// Why it was taken for a read: `read` by the command analysis, or `fixed_form` of Interlock's own.
+    pub analysis: String,
+    /// Whether it ran in a sandbox.
+    pub sandboxed: bool,
+    /// What enforced the sandbox: `landlock_seccomp`, `landlock`, `systemd_run`, `bubblewrap`, `unshare`.
+    pub by: Option<String>,
+    /// The kinds of sockets that it could open: `unix`, `netlink`, `network`.
+    pub sockets: Vec<String>,
+    /// Why there was no sandbox.
+    pub reason: Option<String>,
+    /// The same for people.
+    pub sentence: String,
 }
 
 /// A session's evidence.

@@ -201,6 +201,19 @@ pub struct Resource {
     /// What else its provider says.
     #[schema(value_type = Object)]
     pub facts: serde_json::Value,
+    /// The sandbox that commands get there which only read; nothing in lists, and where none was tried yet.
+    pub read_sandbox: Option<ReadSandbox>,
+}
+
+/// The sandbox that commands get on a resource which only read.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ReadSandbox {
+    /// Whether there is one.
+    pub enforced: bool,
+    /// What enforces it: `landlock_seccomp`, `landlock`, `systemd_run`, `bubblewrap`, `unshare`.
+    pub by: Option<String>,
+    /// The same for people: `bubblewrap, no network`.
+    pub phrase: String,
 }
 
 /// Resources; together with `parent` they are the topology.

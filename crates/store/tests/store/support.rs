@@ -158,6 +158,7 @@ pub fn plan(session: u64, kind: ToolKind, resource: Option<ResourceId>) -> Plan 
         command: None,
         expectation: (kind == ToolKind::Write).then_some(Expectation::FreeForm),
         timeout_seconds: 30,
+        sandbox_required: false,
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
-use super::reach::{Place, argv, reading, words};
+use super::reach::{Place, reading, words};
 use crate::Done;
 use crate::failure::Failure;
 use crate::local::arguments;
@@ -38,7 +38,7 @@ impl Fleet {
                     .command
                     .as_deref()
                     .ok_or_else(|| Failure::missing("command"))?;
-                self.run_there(started, &id, &argv(command), cancel).await
+                self.run_command(started, &id, command, cancel).await
             }
             Some("service_start") => self.service(started, &id, "start", cancel).await,
             Some("service_stop") => self.service(started, &id, "stop", cancel).await,
@@ -60,7 +60,7 @@ impl Fleet {
         let name = UnitName::new(arguments::needed(started.plan(), "unit")?)?;
         let argv = words(["systemctl", "--no-ask-password", verb, "--", name.as_str()]);
         let done = self
-            .run_there(started, id, &argv, cancel)
+            .run_fixed(started, id, &argv, cancel)
             .await
             .map_err(|failure| failure.summary(format!("its service manager did not {verb} the unit")))?;
         let taken_at = Timestamp::now();
@@ -119,7 +119,7 @@ impl Fleet {
             }
         };
         let argv = words(["systemctl", "--no-ask-password", verb]);
-        self.run_there(started, id, &argv, cancel).await
+        self.run_fixed(started, id, &argv, cancel).await
     }
 
     async fn proxmox_change(

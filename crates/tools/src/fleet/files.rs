@@ -1,14 +1,14 @@
 //! Reading files and folders inside resources.
 
 use interlock_gate::Started;
-use interlock_infra::{FilePath, Output, Probe};
+use interlock_infra::{FilePath, Form, Output, Probe};
 use interlock_protocol::{ContentHash, Observation, ResourceId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
-use super::reach::{Place, reading, words};
+use super::reach::{Place, reading, walls_of, words};
 use super::read::{is_missing, not_read, path_of};
 use crate::Done;
 use crate::failure::Failure;
@@ -64,14 +64,9 @@ impl Fleet {
             "total": total,
             "truncated": total > most || output.stdout.is_truncated(),
         });
-        Ok(
-            Done::succeeded(data.clone(), "listed a folder").with_reading(reading(
-                &id,
-                taken_at,
-                data,
-                Vec::new(),
-            )),
-        )
+        let reading = reading(&id, taken_at, data.clone(), Vec::new());
+        let walls = walls_of(Form::Fixed, &output);
+        Ok(Done::succeeded(data, "listed a folder").with_reading(reading.with_walls(walls)))
     }
 
     /// The beginning of the file that a call names. That there is none is an answer, too: it verifies a deletion.
@@ -91,7 +86,8 @@ impl Fleet {
                 hash: None,
             };
             let done = Done::succeeded(data.clone(), "there is no such file");
-            return Ok(done.with_reading(reading(id, taken_at, data, vec![gone])));
+            let reading = reading(id, taken_at, data, vec![gone]);
+            return Ok(done.with_reading(reading.with_walls(walls_of(Form::Fixed, &stat))));
         };
         if entry.kind != "file" {
             return Err(
@@ -134,7 +130,8 @@ impl Fleet {
         });
         let mut done = Done::succeeded(data.clone(), format!("read a file of {} bytes", entry.size));
         done.output_hash = hash;
-        Ok(done.with_reading(reading(id, taken_at, data, observed.into_iter().collect())))
+        let reading = reading(id, taken_at, data, observed.into_iter().collect());
+        Ok(done.with_reading(reading.with_walls(walls_of(Form::Fixed, &content))))
     }
 
     /// The hash of a file there, or that there is none. By code's own question.

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use interlock_gate::Started;
-use interlock_infra::{FilePath, Limits};
+use interlock_infra::{FilePath, Form, Job, Limits};
 use interlock_protocol::{ContentHash, ErrorCode, ResourceId};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -170,11 +170,14 @@ impl Fleet {
             drain_bytes: room as u64 + 1,
             ..self.limits(started.plan())
         };
-        let output = self
-            .inner
-            .infra
-            .run(started, id, &argv, None, limits, cancel)
-            .await?;
+        let job = Job {
+            argv: &argv,
+            stdin: None,
+            sockets: &[],
+            form: Form::Fixed,
+            limits,
+        };
+        let output = self.inner.infra.run(started, id, job, cancel).await?;
         if output.stdout.is_truncated() || output.exit == interlock_infra::Exit::OutputLimit {
             return Err(Failure::invalid(format!(
                 "`{path}` is longer than the {} bytes that can be patched",

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use interlock_exec::UnitName;
-use interlock_gate::{Plan, ResolvedResource};
+use interlock_gate::{Plan, ReadTarget, ResolvedResource, Where};
 use interlock_infra::FilePath;
-use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::reach::reading;
 use super::{Fleet, resolved};
 use crate::local::arguments;
-use crate::{BoxFuture, Inventory, Reading};
+use crate::{BoxFuture, Inventory, LocalHost, Reading};
 
 /// How old the graph may be in which a mention is looked up.
 const MENTIONS_FOR: Duration = Duration::from_secs(5);
@@ -101,6 +101,23 @@ impl Inventory for Fleet {
             }
         })
     }
+
+    fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        Box::pin(async move {
+            let local = self.inner.local.as_ref();
+            match (place, local) {
+                (Where::Here, Some(local)) => self.read_target_here(local),
+                (Where::In(id), Some(local)) if local.id() == id => self.read_target_here(local),
+                (Where::In(id), _) => self.read_target_there(id).await,
+                (Where::Here, None) => ReadTarget {
+                    sandbox: SandboxWall::None {
+                        reason: "the machine that Interlock runs on is none of the resources".to_owned(),
+                    },
+                    tags: std::collections::BTreeSet::new(),
+                },
+            }
+        })
+    }
 }
 
 impl Fleet {
@@ -121,6 +138,25 @@ impl Fleet {
             hash,
         }));
         observed
+    }
+
+    fn read_target_here(&self, local: &LocalHost) -> ReadTarget {
+        ReadTarget {
+            sandbox: local.read_sandbox(),
+            tags: self.inner.infra.configured_tags(local.id()),
+        }
+    }
+
+    /// What a resource that commands run on offers, and its tags. One that cannot be asked offers no sandbox.
+    async fn read_target_there(&self, id: &ResourceId) -> ReadTarget {
+        let infra = &self.inner.infra;
+        let (sandbox, tags) = tokio::join!(infra.read_sandbox(id), infra.tags(id));
+        ReadTarget {
+            sandbox: sandbox.unwrap_or_else(|error| SandboxWall::None {
+                reason: error.to_string(),
+            }),
+            tags,
+        }
     }
 
     async fn observe_file(&self, id: &ResourceId, path: &str) -> Option<Reading> {

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use interlock_exec::{UnitName, argv_of};
 use interlock_gate::{Plan, Started};
-use interlock_infra::{Error as InfraError, Exit, Limits, Output, Probe};
-use interlock_protocol::{Captured, ErrorCode, Observation, ResourceId, ToolKind};
+use interlock_infra::{Error as InfraError, Exit, Form, Job, Limits, Output, Probe};
+use interlock_protocol::{
+    AnalysisWall, Captured, ErrorCode, Observation, ResourceId, SandboxWall, SocketKind, ToolKind, WallKind,
+    Walls,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -79,7 +82,7 @@ impl Fleet {
         }
     }
 
-    /// Runs an argument vector where a plan is about.
+    /// Runs a command of our own where a plan is about.
     pub(super) async fn raw(
         &self,
         started: &Started,
@@ -88,33 +91,76 @@ impl Fleet {
         stdin: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<Output, Failure> {
-        let limits = self.limits(started.plan());
-        let output = self
-            .inner
-            .infra
-            .run(started, id, argv, stdin, limits, cancel)
-            .await?;
-        Ok(output)
+        let job = Job {
+            argv,
+            stdin,
+            sockets: &[],
+            form: Form::Fixed,
+            limits: self.limits(started.plan()),
+        };
+        Ok(self.inner.infra.run(started, id, job, cancel).await?)
     }
 
-    /// Runs an argument vector where a plan is about, and says what came of it.
-    pub(super) async fn run_there(
+    /// Runs the command of a plan, which a model wrote, and says what came of it.
+    pub(super) async fn run_command(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        command: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
+        let sockets = sockets_of(command);
+        let job = Job {
+            argv: &argv(command),
+            stdin: None,
+            sockets: &sockets,
+            form: Form::Free,
+            limits: self.limits(started.plan()),
+        };
+        self.run_there(started, id, job, cancel).await
+    }
+
+    /// Runs a command of our own where a plan is about, and says what came of it.
+    pub(super) async fn run_fixed(
         &self,
         started: &Started,
         id: &ResourceId,
         argv: &[String],
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
+        let job = Job {
+            argv,
+            stdin: None,
+            sockets: &[],
+            form: Form::Fixed,
+            limits: self.limits(started.plan()),
+        };
+        self.run_there(started, id, job, cancel).await
+    }
+
+    async fn run_there(
+        &self,
+        started: &Started,
+        id: &ResourceId,
+        job: Job<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Done, Failure> {
         let taken_at = Timestamp::now();
-        let output = self.raw(started, id, argv, None, cancel).await?;
+        let output = self.inner.infra.run(started, id, job, cancel).await?;
         let plan = started.plan();
-        let data = data_of(&output);
+        let mut data = data_of(&output);
+        if let Some(note) = sandbox_note(&output, job.argv) {
+            data["note"] = note.into();
+        }
         let code = ended(&output, plan, &data)?;
         let mut done = Done::succeeded(data.clone(), format!("the command ended with exit code {code}"));
         done.exit_code = Some(code);
         done.output_hash = Some(output.hash());
         Ok(match plan.kind {
-            ToolKind::Resolve | ToolKind::Read => done.with_reading(reading(id, taken_at, data, Vec::new())),
+            ToolKind::Resolve | ToolKind::Read => {
+                let reading = reading(id, taken_at, data, Vec::new());
+                done.with_reading(reading.with_walls(walls_of(job.form, &output)))
+            }
             ToolKind::Write => done,
         })
     }
@@ -135,8 +181,50 @@ impl Fleet {
     }
 }
 
+/// The kinds of sockets that a command needs, as the table of programs declares them.
+fn sockets_of(command: &str) -> Vec<SocketKind> {
+    let needs = interlock_shell::classify(command).needs;
+    [
+        (needs.unix, SocketKind::Unix),
+        (needs.netlink, SocketKind::Netlink),
+        (needs.network, SocketKind::Network),
+    ]
+    .into_iter()
+    .filter_map(|(needed, kind)| needed.then_some(kind))
+    .collect()
+}
+
+/// The walls that a reading passed, by who wrote its command and what it ran in.
+pub(super) fn walls_of(form: Form, output: &Output) -> Option<Walls> {
+    let analysis = match form {
+        Form::Free => AnalysisWall::Read,
+        Form::Fixed => AnalysisWall::FixedForm,
+    };
+    output.sandbox.clone().map(|sandbox| Walls { analysis, sandbox })
+}
+
+/// What a sandbox may have changed about what a command saw, where it could mislead.
+fn sandbox_note(output: &Output, argv: &[String]) -> Option<&'static str> {
+    let Some(SandboxWall::Enforced {
+        by: WallKind::Unshare,
+        sockets,
+        ..
+    }) = &output.sandbox
+    else {
+        return None;
+    };
+    let network = sockets.contains(&SocketKind::Network);
+    let looks = argv
+        .iter()
+        .any(|word| (word.contains("/proc/") && word.contains("net")) || word.contains("netstat"));
+    (!network && looks).then_some(
+        "the command ran in a network of its own: /proc/net shows that one, and not the machine's; `ss` and `ip` show the \
+         machine's",
+    )
+}
+
 /// A command line as an argument vector: its words if it is plain, else for a shell to read.
-pub(super) fn argv(command: &str) -> Vec<String> {
+fn argv(command: &str) -> Vec<String> {
     argv_of(command).unwrap_or_else(|| ["sh", "-c", command].map(str::to_owned).to_vec())
 }
 
@@ -234,6 +322,7 @@ impl From<InfraError> for Failure {
             InfraError::AnotherMachine { .. } => ErrorCode::StrictResolution,
             InfraError::TimedOut { .. } => ErrorCode::Timeout,
             InfraError::Cancelled => ErrorCode::Cancelled,
+            InfraError::NoSandbox { .. } => ErrorCode::PolicyBlocked,
             InfraError::Unreachable { .. }
             | InfraError::Unauthorized { .. }
             | InfraError::Forbidden { .. }

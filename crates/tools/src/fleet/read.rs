@@ -2,7 +2,7 @@
 
 use interlock_exec::UnitName;
 use interlock_gate::Started;
-use interlock_infra::{Exit, FilePath, Output, Probe};
+use interlock_infra::{Exit, FilePath, Form, Output, Probe};
 use interlock_protocol::ResourceId;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
 use super::files::kind_word;
-use super::reach::{Place, argv, reading};
+use super::reach::{Place, reading, walls_of};
 use crate::Done;
 use crate::failure::Failure;
 use crate::local::arguments;
@@ -33,7 +33,7 @@ impl Fleet {
                     .command
                     .as_deref()
                     .ok_or_else(|| Failure::missing("command"))?;
-                let done = self.run_there(started, &id, &argv(command), cancel).await?;
+                let done = self.run_command(started, &id, command, cancel).await?;
                 Ok(self.with_units(done, &id, units_of(command)).await)
             }
             Some("file") => self.file_there(started, &id, cancel).await,
@@ -79,7 +79,8 @@ impl Fleet {
         });
         let mut done = Done::succeeded(data.clone(), "read the end of a file");
         done.output_hash = Some(output.stdout.hash);
-        Ok(done.with_reading(reading(id, taken_at, data, Vec::new())))
+        let reading = reading(id, taken_at, data, Vec::new());
+        Ok(done.with_reading(reading.with_walls(walls_of(Form::Fixed, &output))))
     }
 
     /// Makes sure that a path leads to an ordinary file: a device may never end, or act on being opened. And that it leads
@@ -168,14 +169,9 @@ impl Fleet {
         let truncated = matches.len() > most || output.stdout.is_truncated() || output.exit == Exit::TimedOut;
         matches.truncate(most);
         let data = json!({"path": path.as_str(), "matches": matches, "truncated": truncated});
-        Ok(
-            Done::succeeded(data.clone(), "looked for files").with_reading(reading(
-                id,
-                taken_at,
-                data,
-                Vec::new(),
-            )),
-        )
+        let reading = reading(id, taken_at, data.clone(), Vec::new());
+        let walls = walls_of(Form::Fixed, &output);
+        Ok(Done::succeeded(data, "looked for files").with_reading(reading.with_walls(walls)))
     }
 
     /// The newest lines of the system's log there, of one unit or of all.
@@ -194,7 +190,7 @@ impl Fleet {
         words.push(format!("--lines={lines}"));
         words.extend(unit.iter().map(|unit| format!("--unit={unit}")));
         words.extend(arguments::text(plan, "since").map(|since| format!("--since={since}")));
-        let done = self.run_there(started, id, &words, cancel).await?;
+        let done = self.run_fixed(started, id, &words, cancel).await?;
         let stderr = done
             .response
             .outcome()

@@ -1,14 +1,28 @@
 //! What code asks about this machine by itself.
 
 use interlock_exec::UnitName;
-use interlock_gate::{Plan, ResolvedResource};
-use interlock_protocol::{Expectation, Identity, Observation, ResourceId};
+use interlock_gate::{Plan, ReadTarget, ResolvedResource, Where};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::query::running;
 use super::{LocalHost, arguments, facts};
 use crate::{BoxFuture, Inventory, Reading};
+
+impl LocalHost {
+    /// Which sandbox commands that read get here.
+    pub(crate) fn read_sandbox(&self) -> SandboxWall {
+        if self.inner.runner.requires_sandbox() {
+            // Where it cannot be enforced, nothing runs.
+            super::command::landlock(&[])
+        } else {
+            SandboxWall::None {
+                reason: "commands on this machine run without one where the kernel offers none".to_owned(),
+            }
+        }
+    }
+}
 
 impl Inventory for LocalHost {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
@@ -113,5 +127,18 @@ impl Inventory for LocalHost {
 
     fn here(&self) -> Option<ResolvedResource> {
         Some(self.resource())
+    }
+
+    fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
+        let sandbox = match place {
+            Where::In(id) if id != self.id() => SandboxWall::None {
+                reason: format!("`{id}` is not this machine"),
+            },
+            Where::In(_) | Where::Here => self.read_sandbox(),
+        };
+        Box::pin(std::future::ready(ReadTarget {
+            sandbox,
+            tags: std::collections::BTreeSet::new(),
+        }))
     }
 }

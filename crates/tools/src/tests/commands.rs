@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use interlock_protocol::{ErrorCode, Observation, Outcome, ResourceId, Verification};
+use interlock_protocol::{
+    AnalysisWall, ErrorCode, Observation, Outcome, ResourceId, SandboxWall, SocketKind, Verification,
+    WallKind,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +33,16 @@ async fn a_read_command_runs_and_is_evidence_about_this_machine() {
         let reading = done.reading.unwrap();
         assert_eq!(reading.resource.as_ref(), Some(stage.host.id()));
         assert_eq!(reading.observations, [Observation::Present]);
+        // The reading says what held the command, and does not claim what did not.
+        let walls = reading.walls.unwrap();
+        assert_eq!(walls.analysis, AnalysisWall::Read);
+        assert_eq!(walls.sandbox.is_enforced(), data.get("without_sandbox").is_none());
+        if let SandboxWall::Enforced { by, sockets, missing } = &walls.sandbox {
+            assert_eq!((*by, sockets.as_slice()), (WallKind::Landlock, SocketKind::ALL));
+            assert_eq!(missing[0], "system calls (no seccomp filter)");
+        }
+        assert!(!walls.sandbox.suffices());
+        assert!(!stage.host.read_sandbox().suffices());
     }
 }
 

@@ -90,6 +90,12 @@ export function ResourcePage() {
             <dd><Group gap={4}><Mono>{id}</Mono><CopyButton text={id} label="Copy the id" /></Group></dd>
             <dt>Source</dt>
             <dd>{source}</dd>
+            {resource.data.read_sandbox && (
+              <>
+                <dt>Read sandbox</dt>
+                <dd>{resource.data.read_sandbox.phrase}</dd>
+              </>
+            )}
             {aliases.length > 0 && (
               <>
                 <dt>Also known as</dt>

@@ -81,6 +81,11 @@ export function Output({ session, evidence }: { session: string; evidence: strin
           <CopyButton text={text(facts(data), 'stdout') ?? JSON.stringify(data, null, 2)} label="Copy what it read" />
         </Group>
       </Group>
+      {found.data.walls && (
+        <Text size="xs" c={found.data.walls.sandboxed ? 'dimmed' : 'inherit'} title={found.data.walls.reason ?? ''}>
+          {found.data.walls.sentence}
+        </Text>
+      )}
       {found.data.command && <Text size="xs" component="div" className="prewrap">asked: <Mono>{found.data.command}</Mono></Text>}
       {asTable && table ? <AsTable {...table} /> : <Data data={data} />}
     </Stack>
