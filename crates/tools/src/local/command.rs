@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_exec::{Exit, Output, Program, Sandbox};
 use interlock_gate::Started;
-use interlock_protocol::{Captured, ContentHash, ErrorCode, ToolKind};
+use interlock_protocol::{AnalysisWall, Captured, ContentHash, ErrorCode, ToolKind, Walls};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,11 +17,12 @@ use crate::failure::Failure;
 const COULD_NOT_RUN: i32 = 126;
 
 impl LocalHost {
-    /// Runs a program for a plan and says what came of it.
+    /// Runs a program for a plan and says what came of it. `analysis` is why a read was taken for one.
     pub(super) async fn run_program(
         &self,
         started: &Started,
         program: Program,
+        analysis: AnalysisWall,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
         let plan = started.plan();
@@ -76,7 +77,14 @@ impl LocalHost {
         done.exit_code = code;
         done.output_hash = Some(hash);
         Ok(match plan.kind {
-            ToolKind::Resolve | ToolKind::Read => done.with_reading(self.reading(taken_at, data, Vec::new())),
+            ToolKind::Resolve | ToolKind::Read => {
+                let mut reading = self.reading(taken_at, data, Vec::new());
+                reading.walls = Some(Walls {
+                    analysis,
+                    sandbox: output.sandbox.wall(),
+                });
+                done.with_reading(reading)
+            }
             ToolKind::Write => done,
         })
     }

@@ -8,6 +8,7 @@ mod files;
 mod inventory;
 mod query;
 pub(crate) mod read;
+mod sockets;
 mod source;
 pub(crate) mod unit;
 
