@@ -80,7 +80,7 @@ READS ?= ../shared/corpora/tldr-reads-public.tsv
 audit-reads: ## count the reads of a corpus that succeed with and without the sandbox (optional; needs READS)
 	@if [ ! -e "$(READS)" ]; then printf 'skipped: there is no corpus at %s\n' "$(READS)"; else \
 	  cargo build --locked --package interlock-confine && \
-	  cargo run --locked --package interlock-exec --example audit-reads -- "$(READS)"; fi
+	  INTERLOCK_READS="$$(realpath "$(READS)")" cargo test --locked --package interlock-tools --lib tests::audit -- --nocapture; fi
 
 lint-web: web ## the dashboard: types and rules
 	$(call say,rules of the dashboard)

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use interlock_protocol::{ErrorCode, Observation, Outcome, ResourceId, Verification};
+use interlock_protocol::{
+    AnalysisWall, ErrorCode, Observation, Outcome, ResourceId, SandboxWall, Verification, WallKind,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +33,26 @@ async fn a_read_command_runs_and_is_evidence_about_this_machine() {
         assert_eq!(reading.resource.as_ref(), Some(stage.host.id()));
         assert_eq!(reading.observations, [Observation::Present]);
     }
+}
+
+#[tokio::test]
+async fn a_reading_says_which_walls_it_passed() {
+    let mut stage = Stage::discovered().await;
+    let path = stage.file("words", "one\n");
+    let arguments = stage.read("exec", json!({"command": format!("cat {path}")}));
+    let done = stage.run("infra_read", arguments).await;
+    let data = done.response.outcome().unwrap().clone();
+    let walls = done.reading.unwrap().walls.unwrap();
+    assert_eq!(walls.analysis, AnalysisWall::Read);
+    match walls.sandbox {
+        SandboxWall::Enforced { by, sockets, .. } => {
+            assert_eq!((by, sockets), (WallKind::LandlockSeccomp, Vec::new()));
+        }
+        SandboxWall::None { reason } => assert_eq!(data["without_sandbox"], reason),
+    }
+    let arguments = stage.read("file", json!({"path": path}));
+    let typed = stage.run("infra_read", arguments).await;
+    assert_eq!(typed.reading.unwrap().walls, None);
 }
 
 #[tokio::test]
