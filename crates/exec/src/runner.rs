@@ -136,7 +136,7 @@ impl Runner {
             policy: self.policy,
             wall: limits.wall,
         };
-        let spawned = spawn(&program, confinement).await?;
+        let spawned = spawn(&program, &confinement).await?;
         tracing::debug!(
             program = program.name(),
             sandbox = ?spawned.sandbox,

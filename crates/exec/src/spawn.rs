@@ -114,7 +114,7 @@ impl Reports {
 }
 
 /// Starts a program under a supervisor, and returns when every stage of it runs in its sandbox.
-pub(crate) async fn spawn(program: &Program, confinement: Confinement) -> Result<Spawned, Error> {
+pub(crate) async fn spawn(program: &Program, confinement: &Confinement) -> Result<Spawned, Error> {
     let failed = |cause: io::Error| Error::Spawn {
         program: program.name().to_owned(),
         cause,
@@ -135,7 +135,7 @@ pub(crate) async fn spawn(program: &Program, confinement: Confinement) -> Result
         },
         _ => failed(cause),
     })?;
-    let mut orders = serde_json::to_vec(&orders(program, folder, &confinement))
+    let mut orders = serde_json::to_vec(&orders(program, folder, confinement))
         .map_err(|error| failed(io::Error::other(error)))?;
     orders.push(b'\n');
     control.write_all(&orders).await.map_err(failed)?;

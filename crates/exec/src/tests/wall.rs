@@ -4,7 +4,8 @@ use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 use std::time::Instant;
 
-use interlock_protocol::{SocketKind, ToolKind};
+use interlock_protocol::SocketKind::{self, Netlink, Network, Unix};
+use interlock_protocol::ToolKind;
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{LONG, code, limits, run, run_in, runner, started};
@@ -69,7 +70,6 @@ async fn a_read_opens_only_the_sockets_that_it_needs() {
     if !enforced().await || !is_installed("python3") {
         return;
     }
-    use SocketKind::{Netlink, Network, Unix};
     let cases: [(&str, &[SocketKind], bool); 12] = [
         ("1", &[], false),
         ("1", &[Unix], true),
@@ -118,15 +118,8 @@ async fn each_program_of_a_pipeline_has_a_sandbox_of_its_own() {
     let script = folder.path().join("connect.py");
     std::fs::write(&script, connect(&path)).unwrap();
     let command = format!("python3 {0} | python3 {0}", script.display());
-    let first_only = |text: &str| {
-        if text.ends_with(' ') {
-            vec![]
-        } else {
-            vec![SocketKind::Unix]
-        }
-    };
     // Both may: the whole works.
-    let all = Program::command(&command, |_| vec![SocketKind::Unix]);
+    let all = Program::command(&command, |_| vec![Unix]);
     assert_eq!(all.stages().len(), 2);
     let output = run_in(&runner(), ToolKind::Read, all, limits()).await.unwrap();
     assert_eq!(
@@ -137,7 +130,7 @@ async fn each_program_of_a_pipeline_has_a_sandbox_of_its_own() {
     );
     // Only the first may.
     let calls = std::cell::Cell::new(0);
-    let one = Program::command(&command, |text| {
+    let one = Program::command(&command, |_| {
         calls.set(calls.get() + 1);
         if calls.get() == 1 {
             first_only(text)
@@ -145,7 +138,7 @@ async fn each_program_of_a_pipeline_has_a_sandbox_of_its_own() {
             vec![]
         }
     });
-    assert_eq!(one.sockets(), [SocketKind::Unix]);
+    assert_eq!(one.sockets(), [Unix]);
     let output = run_in(&runner(), ToolKind::Read, one, limits()).await.unwrap();
     assert_ne!(code(&output), 0);
     assert!(

@@ -107,9 +107,11 @@ fn of_one(command: &str) -> Vec<SocketKind> {
         "ip" | "ss" | "bridge" | "nft" | "iptables" | "ip6tables" | "ethtool" | "tc" => {
             vec![SocketKind::Netlink]
         }
+        // An ioctl on an internet socket.
+        "ifconfig" | "arp" | "route" => vec![SocketKind::Network],
         _ => Vec::new(),
     };
-    if interlock_shell::classify(command).network {
+    if !kinds.contains(&SocketKind::Network) && interlock_shell::classify(command).network {
         kinds.push(SocketKind::Network);
     }
     kinds
