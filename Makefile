@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-web test-api test-realmodel test-sandbox lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
+.PHONY: help demo build test test-rust test-web test-api test-realmodel test-sandbox audit-walls audit-reads lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -30,14 +30,15 @@ demo: build ## play an incident in a simulated cluster, from the alert to the ve
 	@interlock="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"; \
 	if [ -t 0 ] && [ -t 2 ]; then exec "$$interlock" demo; else exec "$$interlock" demo --once --yes; fi
 
-build: web ## build the binary with the dashboard in it (release)
-	$(call say,building the interlock binary)
-	cargo build --release --locked --package interlock
+build: web ## build the binaries, with the dashboard inside (release)
+	$(call say,building interlock and interlock-confine)
+	cargo build --release --locked --package interlock --package interlock-confine
 
 # Laws are tried on the same cases every time; `make fuzz` is where new ones are looked for.
 test-rust: export PROPTEST_RNG_SEED ?= 20260101
 test-rust: web ## run the tests of the rooms
 	@scripts/test-tools
+	cargo build --locked --package interlock-confine
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	  printf '==> running the examples in the documentation\n'; \
 	  cargo test --workspace --locked --doc; \
@@ -54,12 +55,12 @@ test-web: web ## run the tests of the dashboard
 	$(call say,the logic of the dashboard)
 	cd web && npm run --silent test
 	$(call say,the dashboard in a browser)
-	cargo build --locked --package interlock
+	cargo build --locked --package interlock --package interlock-confine
 	@scripts/test-page
 
 # Somebody else's program looks whether the API does what its description says; fetched once into the user's cache.
 test-api: web ## let schemathesis loose on the API, as everybody there can be (optional; needs python3)
-	cargo build --locked --package interlock
+	cargo build --locked --package interlock --package interlock-confine
 	@scripts/test-api
 
 # A real small model on loopback, if there is one here: nobody scripted what it says.
@@ -70,6 +71,19 @@ test-realmodel: build ## let a real small model loose on this machine (optional;
 
 test-sandbox: ## run every command that must be refused inside the read sandboxes of the lab, and compare every file (some minutes)
 	INTERLOCK_ALL_EXAMPLES=1 cargo test --locked --package interlock-lab --test sandbox -- --nocapture prove
+# Runs what the analysis refuses, as reads, in a root of its own without network and devices: the second wall alone.
+audit-walls: export INTERLOCK_AUDIT_ALL = 1
+audit-walls: ## run every command that the analysis refuses as a read, and look whether a file changes (needs bwrap)
+	cargo build --locked --package interlock-confine
+	cargo test --locked --package interlock-exec --lib tests::prove::with_an_analysis -- --nocapture
+
+# How many reads of a corpus succeed in the sandbox, compared with how many do without it.
+READS ?= ../shared/corpora/tldr-reads-public.tsv
+
+audit-reads: ## count the reads of a corpus that succeed with and without the sandbox (optional; needs READS)
+	@if [ ! -e "$(READS)" ]; then printf 'skipped: there is no corpus at %s\n' "$(READS)"; else \
+	  cargo build --locked --package interlock-confine && \
+	  INTERLOCK_READS="$$(realpath "$(READS)")" cargo test --locked --package interlock-tools --lib tests::audit -- --nocapture; fi
 
 lint-web: web ## the dashboard: types and rules
 	$(call say,rules of the dashboard)

@@ -113,7 +113,7 @@ impl Chat<'_> {
                 Err(why) => Err(Failure::Wrong(why)),
             };
         }
-        self.question(line).await?;
+        Box::pin(self.question(line)).await?;
         Ok(Next::Go)
     }
 
@@ -152,7 +152,7 @@ impl Chat<'_> {
 
     /// Works on the session, and says what came of it.
     pub(crate) async fn work(&mut self, session: &SessionId) -> Result<(), Failure> {
-        let status = self.driver.work_to_end(session).await?;
+        let status = Box::pin(self.driver.work_to_end(session)).await?;
         self.last = ending(status);
         let globals = self.driver.globals;
         let facts = Facts::of(self.driver.assembled.store(), session).await?;

@@ -1,5 +1,11 @@
 //! Documented examples, run as a reader would run them.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the functions that tests share are test code too"
+)]
+
 mod support;
 
 use support::Home;

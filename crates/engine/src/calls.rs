@@ -91,7 +91,7 @@ impl Agent {
                     self.not_run(work, &call, Unasked::HeldBefore, now);
                     continue;
                 }
-                work.note_sandbox(&call, now).await;
+                work.note_sandbox(&call, &names, now).await;
                 match self.put(work, call, &names, now) {
                     Put::Ready(call) => ready.push(*call),
                     Put::Answered => {}
@@ -565,7 +565,7 @@ fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
 
 /// What the names in these reads stand for, where the session has not discovered it. Looked up once, before the gate is asked:
 /// what is decided on is what runs.
-async fn names_in(work: &Work, calls: &[ToolCall]) -> Vec<NameEntry> {
+pub(crate) async fn names_in(work: &Work, calls: &[ToolCall]) -> Vec<NameEntry> {
     let catalogue = work.engine.setup.gate.catalogue();
     let inventory = &work.engine.setup.inventory;
     let mut wanted: BTreeSet<String> = BTreeSet::new();

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::calls::held_metadata;
+use crate::calls::{held_metadata, names_in};
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::run::{DIRECT, direct_plan};
@@ -114,10 +114,11 @@ impl Engine {
         work.kill_switch().await?;
         let mut call = hold.plan.to_call();
         call.arguments.clone_from(&arguments);
-        work.note_sandbox(&call, Timestamp::now()).await;
+        let names = names_in(&work, std::slice::from_ref(&call)).await;
+        work.note_sandbox(&call, &names, Timestamp::now()).await;
         let now = Timestamp::now();
         let old = hold.clone();
-        let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, arguments, now));
+        let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, (arguments, &names), now));
         let mut facts = json!({ "session": claim.session, "plan_hash": old.plan_hash });
         let mut records = Vec::new();
         let action = match &edited {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::tape::{
-    Ask, Rival, answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome,
+    Ask, Named, Rival, answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome,
     redeemed_outcome, refused, said, settled_outcome,
 };
 
@@ -337,6 +337,7 @@ impl Player<'_> {
             }
             Ask::Redeem {
                 hold,
+                names,
                 stopped,
                 rivals,
             } => {
@@ -345,7 +346,7 @@ impl Player<'_> {
                 };
                 let accepted = (by.clone(), *at);
                 let rivals = self.at(stopped, &rivals);
-                let redeemed = self.redeem(*hold, accepted, now);
+                let redeemed = self.redeem(*hold, accepted, &names, now);
                 self.leave(rivals);
                 let outcome = redeemed_outcome(redeemed.as_ref().map_err(AsRef::as_ref));
                 if let Ok(permit) = redeemed {
@@ -357,11 +358,13 @@ impl Player<'_> {
                 mut hold,
                 by,
                 arguments,
+                names,
                 stopped,
                 rivals,
             } => {
                 let rivals = self.at(stopped, &rivals);
-                let situation = Situation::at(now);
+                let names: Vec<NameEntry> = names.iter().map(NameEntry::from).collect();
+                let situation = Situation::at(now).with_names(&names);
                 let edited = self.gate.edit(
                     &self.world,
                     &mut self.session,
@@ -416,6 +419,7 @@ impl Player<'_> {
         &mut self,
         hold: Hold,
         (by, at): (UserId, Timestamp),
+        names: &[Named],
         now: Timestamp,
     ) -> Result<Permit, Box<Refusal>> {
         let mut hold = Hold {
@@ -429,7 +433,8 @@ impl Player<'_> {
             record: &mut record,
         };
         self.gate.accept(&mut hold, &mut approval, at)?;
-        let situation = Situation::at(now);
+        let names: Vec<NameEntry> = names.iter().map(NameEntry::from).collect();
+        let situation = Situation::at(now).with_names(&names);
         self.gate
             .redeem(&mut self.world, &mut self.session, &hold, &record, situation)
     }

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Map, json};
 
 use crate::agent::{Agent, End};
-use crate::calls::held_metadata;
+use crate::calls::{held_metadata, names_in};
 use crate::error::Error;
 use crate::history::Entry;
 use crate::run::DIRECT;
@@ -366,14 +366,15 @@ impl Agent {
     ) -> Result<(), Error> {
         let tokens = work.engine.setup.store.tokens(&hold.id).await?;
         work.kill_switch().await?;
-        work.note_sandbox(&call, Timestamp::now()).await;
+        let names = names_in(work, std::slice::from_ref(&call)).await;
+        work.note_sandbox(&call, &names, Timestamp::now()).await;
         let now = Timestamp::now();
         // A token that another replaced counts as used, but approved nothing.
         let used = tokens
             .into_iter()
             .find(|token| token.approver == by && token.used_at == Some(at));
         let redeemed = match used {
-            Some(record) => work.gate(|tape, world| tape.redeem(world, hold, &record, now)),
+            Some(record) => work.gate(|tape, world| tape.redeem(world, hold, &record, &names, now)),
             None => Err(work.tape().close_hold(hold, now)),
         };
         match redeemed {

@@ -199,8 +199,13 @@ impl Tape {
     }
 
     /// Where a call would run a command, if what that place offers decides about it.
-    pub(crate) fn sandbox_asked(&self, call: &ToolCall, now: Timestamp) -> Option<Where> {
-        self.gate.sandbox_asked(&self.session, call, now)
+    pub(crate) fn sandbox_asked(
+        &self,
+        call: &ToolCall,
+        names: &[NameEntry],
+        now: Timestamp,
+    ) -> Option<Where> {
+        self.gate.sandbox_asked(&self.session, call, names, now)
     }
 
     /// Learns what a place offers.
@@ -396,16 +401,19 @@ impl Tape {
         world: &mut World,
         hold: &Hold,
         record: &TokenRecord,
+        names: &[NameEntry],
         now: Timestamp,
     ) -> Result<Permit, Box<Refusal>> {
         let ask = Ask::Redeem {
             hold: Box::new(hold.clone()),
+            names: names.iter().map(Named::from).collect(),
             stopped: world.kill_switch == KillSwitch::Engaged,
             rivals: self.rivals(world),
         };
+        let situation = Situation::at(now).with_names(names);
         let redeemed = self
             .gate
-            .redeem(world, &mut self.session, hold, record, Situation::at(now));
+            .redeem(world, &mut self.session, hold, record, situation);
         self.note(
             &ask,
             redeemed_outcome(redeemed.as_ref().map_err(AsRef::as_ref)),
@@ -420,19 +428,21 @@ impl Tape {
         world: &World,
         hold: &mut Hold,
         by: &UserId,
-        arguments: Arguments,
+        (arguments, names): (Arguments, &[NameEntry]),
         now: Timestamp,
     ) -> Result<Hold, Box<Refusal>> {
         let ask = Ask::Edit {
             hold: Box::new(hold.clone()),
             by: by.clone(),
             arguments: arguments.clone(),
+            names: names.iter().map(Named::from).collect(),
             stopped: world.kill_switch == KillSwitch::Engaged,
             rivals: self.rivals(world),
         };
+        let situation = Situation::at(now).with_names(names);
         let edited = self
             .gate
-            .edit(world, &mut self.session, hold, by, arguments, Situation::at(now));
+            .edit(world, &mut self.session, hold, by, arguments, situation);
         self.note(&ask, edited_outcome(edited.as_ref().map_err(AsRef::as_ref)), now);
         edited
     }

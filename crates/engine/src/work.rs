@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use interlock_gate::{KillSwitch, Refusal, World};
+use interlock_gate::{KillSwitch, NameEntry, Refusal, World};
 use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId, ToolCall};
 use interlock_store::{Batch, Claim, Error as StoreError, Record};
 use jiff::Timestamp;
@@ -76,8 +76,8 @@ impl Work {
 
     /// Finds out what the place offers that a call would run a command on, where that decides about the call, and tells the
     /// gate.
-    pub(crate) async fn note_sandbox(&self, call: &ToolCall, now: Timestamp) {
-        let Some(place) = self.tape().sandbox_asked(call, now) else {
+    pub(crate) async fn note_sandbox(&self, call: &ToolCall, names: &[NameEntry], now: Timestamp) {
+        let Some(place) = self.tape().sandbox_asked(call, names, now) else {
             return;
         };
         let target = self.engine.setup.inventory.read_target(&place).await;

@@ -40,6 +40,24 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The program that sets the sandbox is missing.
+    #[error(
+        "nothing was run, because the program `interlock-confine`, which sets the sandbox, is not at `{}`; install it \
+         in the same folder as `interlock` (`cargo build --package interlock-confine`)", path.display()
+    )]
+    NoConfine {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The program that sets the sandbox is of another version, or broke off.
+    #[error(
+        "nothing was run, because `interlock-confine` refused its orders: {reason}; install `interlock` and \
+         `interlock-confine` of the same version"
+    )]
+    Confine {
+        /// Why.
+        reason: String,
+    },
     /// The system started no process.
     #[error("`{program}` could not be started: {cause}")]
     Spawn {

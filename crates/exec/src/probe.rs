@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use interlock_protocol::SocketKind;
+
 use crate::{Error, Program};
 
 /// The longest name of a unit that systemd takes.
@@ -50,7 +52,8 @@ pub enum Probe {
 
 impl Probe {
     pub(crate) fn program(&self) -> Result<Program, Error> {
-        match self {
+        // systemd is asked over D-Bus, a Unix socket.
+        Ok(match self {
             Self::Unit(unit) => Program::new([
                 "systemctl",
                 "show",
@@ -69,6 +72,7 @@ impl Probe {
                 "--no-legend",
                 "--no-pager",
             ]),
-        }
+        }?
+        .with_sockets(&[SocketKind::Unix]))
     }
 }

@@ -1,55 +1,71 @@
 //! What to run, and how much of it.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Error, argv_of};
+use interlock_confine::{Stage, Stderr};
+use interlock_protocol::SocketKind;
+
+use crate::{Error, pipeline_of};
 
 /// The shell for what needs one.
 const SHELL: &str = "/bin/sh";
 
-/// A program with its arguments. Never empty.
+/// A pipeline of one or more programs with their arguments. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    name: OsString,
-    arguments: Vec<OsString>,
+    stages: Vec<Stage>,
     cwd: Option<PathBuf>,
     env: BTreeMap<String, String>,
 }
 
 impl Program {
     /// An argument vector; its first word is the program.
-    pub fn new<Word: Into<OsString>>(argv: impl IntoIterator<Item = Word>) -> Result<Self, Error> {
-        let mut words = argv.into_iter().map(Into::into);
-        let name = words
-            .next()
-            .filter(|name: &OsString| !name.is_empty())
-            .ok_or(Error::Empty)?;
-        Ok(Self {
-            name,
-            arguments: words.collect(),
-            cwd: None,
-            env: BTreeMap::new(),
-        })
+    pub fn new<Word: Into<String>>(argv: impl IntoIterator<Item = Word>) -> Result<Self, Error> {
+        let argv: Vec<String> = argv.into_iter().map(Into::into).collect();
+        if argv.first().is_none_or(String::is_empty) {
+            return Err(Error::Empty);
+        }
+        Ok(Self::of(vec![stage(argv, Stderr::Kept, Vec::new())]))
     }
 
     /// A command that a shell reads.
     pub fn shell(command: &str) -> Self {
+        let argv = vec![SHELL.to_owned(), "-c".to_owned(), command.to_owned()];
+        Self::of(vec![stage(argv, Stderr::Kept, Vec::new())])
+    }
+
+    /// A command line: as argument vectors, one for each program of a pipeline, if it can be read as such, else by a
+    /// shell. `needs` says which kinds of sockets a part of the command needs: a program of the pipeline, or the whole
+    /// where a shell reads it. Each program gets what it needs itself, and not what its neighbours need.
+    pub fn command(command: &str, needs: impl Fn(&str) -> Vec<SocketKind>) -> Self {
+        match pipeline_of(command) {
+            Some(pipeline) => Self::of(
+                pipeline
+                    .into_iter()
+                    .map(|simple| stage(simple.words, simple.stderr, needs(&simple.text)))
+                    .collect(),
+            ),
+            None => Self::shell(command).with_sockets(&needs(command)),
+        }
+    }
+
+    fn of(stages: Vec<Stage>) -> Self {
         Self {
-            name: SHELL.into(),
-            arguments: vec!["-c".into(), command.into()],
+            stages,
             cwd: None,
             env: BTreeMap::new(),
         }
     }
 
-    /// A command line: as an argument vector if it is one, else by a shell.
-    pub fn command(command: &str) -> Self {
-        argv_of(command)
-            .and_then(|argv| Self::new(argv).ok())
-            .unwrap_or_else(|| Self::shell(command))
+    /// The same program with these kinds of sockets for each of its stages.
+    #[must_use]
+    pub fn with_sockets(mut self, sockets: &[SocketKind]) -> Self {
+        for stage in &mut self.stages {
+            stage.sockets = sockets.to_vec();
+        }
+        self
     }
 
     /// The same program in this folder.
@@ -66,14 +82,26 @@ impl Program {
         self
     }
 
-    /// The program's name.
-    pub fn name(&self) -> &OsStr {
-        &self.name
+    /// The name of its first program.
+    pub fn name(&self) -> &str {
+        self.stages
+            .first()
+            .and_then(|stage| stage.argv.first())
+            .map_or("", String::as_str)
     }
 
-    /// Its arguments, without its name.
-    pub fn arguments(&self) -> &[OsString] {
-        &self.arguments
+    /// Its stages.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The kinds of sockets that one of its stages may open, each once.
+    pub fn sockets(&self) -> Vec<SocketKind> {
+        SocketKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| self.stages.iter().any(|stage| stage.sockets.contains(kind)))
+            .collect()
     }
 
     /// The folder it runs in; left out, the root.
@@ -84,6 +112,14 @@ impl Program {
     /// What it finds in its environment besides what every program gets.
     pub const fn env(&self) -> &BTreeMap<String, String> {
         &self.env
+    }
+}
+
+const fn stage(argv: Vec<String>, stderr: Stderr, sockets: Vec<SocketKind>) -> Stage {
+    Stage {
+        argv,
+        sockets,
+        stderr,
     }
 }
 

@@ -1,21 +1,21 @@
 //! Watches a child to its end, whichever comes first.
 
 use std::future::Future;
-use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::pin::pin;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use interlock_confine::{Ended, Policy as SandboxPolicy, Profile};
 use interlock_gate::Started;
 use interlock_protocol::{Capture, Captured};
-use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::sandbox::{Profile, Sandbox, SandboxPolicy};
+use crate::confine::confine_program;
+use crate::sandbox::{Sandbox, profile_of};
 use crate::spawn::{Confinement, Spawned, spawn};
 use crate::{Error, Limits, Probe, Program, Protected};
 
@@ -60,16 +60,29 @@ pub struct Output {
 pub struct Runner {
     protected: Arc<Protected>,
     policy: SandboxPolicy,
+    /// The program that sets the sandbox, where it is not beside this executable.
+    confine: Option<PathBuf>,
 }
 
 impl Runner {
     /// A runner whose children cannot reach what is protected.
     pub fn new(protected: Protected, policy: SandboxPolicy) -> Self {
-        crate::sandbox::is_there();
         Self {
             protected: Arc::new(protected),
             policy,
+            confine: None,
         }
+    }
+
+    /// The same runner with the program that sets the sandbox at this place.
+    #[must_use]
+    pub fn with_confine(mut self, program: impl Into<PathBuf>) -> Self {
+        self.confine = Some(program.into());
+        self
+    }
+
+    pub(crate) fn confine(&self) -> Option<&std::path::Path> {
+        self.confine.as_deref()
     }
 
     /// What its children cannot reach.
@@ -84,7 +97,7 @@ impl Runner {
 
     /// Runs a program for a permit that was used up. What it may change follows from the permitted plan.
     ///
-    /// Dropping the future kills the program and everything in its group.
+    /// Dropping the future kills the program: a read with everything that it started, a write with its process group.
     pub async fn run(
         &self,
         started: &Started,
@@ -92,7 +105,7 @@ impl Runner {
         limits: Limits,
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
-        let profile = Profile::of(started.plan().kind);
+        let profile = profile_of(started.plan().kind);
         self.watch(program, profile, limits, cancel).await
     }
 
@@ -107,7 +120,7 @@ impl Runner {
             .await
     }
 
-    async fn watch(
+    pub(crate) async fn watch(
         &self,
         program: Program,
         profile: Profile,
@@ -118,21 +131,25 @@ impl Runner {
             return Err(Error::CancelledFirst);
         }
         let began = Instant::now();
-        let program = Arc::new(program);
         let confinement = Confinement {
+            program: match &self.confine {
+                Some(program) => program.clone(),
+                None => confine_program()?,
+            },
             profile,
             protected: Arc::clone(&self.protected),
             policy: self.policy,
+            wall: limits.wall,
         };
-        let spawned = spawn(Arc::clone(&program), confinement).await?;
+        let spawned = spawn(&program, &confinement).await?;
         tracing::debug!(
-            program = %program.name().display(),
+            program = program.name(),
             sandbox = ?spawned.sandbox,
             "process started"
         );
         let sandbox = spawned.sandbox.clone();
         let watched = |cause| Error::Watch {
-            program: program.name().display().to_string(),
+            program: program.name().to_owned(),
             cause,
         };
         let mut watch = Watch::new(spawned, limits).map_err(watched)?;
@@ -159,10 +176,9 @@ enum Stop {
 }
 
 struct Watch {
-    /// Nothing once it was waited for.
-    spawned: Option<Spawned>,
-    /// Set when the process ends.
-    ended: CancellationToken,
+    spawned: Spawned,
+    /// Set when the command has ended and nothing of it is left.
+    ended: Option<std::io::Result<Ended>>,
     stdout: Stream<ChildStdout>,
     stderr: Stream<ChildStderr>,
     limits: Limits,
@@ -174,10 +190,10 @@ impl Watch {
             .pipes()
             .ok_or_else(|| std::io::Error::other("its streams are not ours"))?;
         Ok(Self {
-            ended: spawned.ended.clone(),
-            spawned: Some(spawned),
-            stdout: Stream::new(ChildStdout::from_std(stdout)?, limits),
-            stderr: Stream::new(ChildStderr::from_std(stderr)?, limits),
+            spawned,
+            ended: None,
+            stdout: Stream::new(stdout, limits),
+            stderr: Stream::new(stderr, limits),
             limits,
         })
     }
@@ -190,7 +206,10 @@ impl Watch {
                 biased;
                 () = cancel.cancelled() => return Stop::Cancelled,
                 () = &mut out_of_time => return Stop::TimedOut,
-                () = self.ended.cancelled() => return Stop::Ended,
+                ended = self.spawned.ended() => {
+                    self.ended = Some(ended);
+                    return Stop::Ended;
+                }
                 () = self.stdout.read(), if self.stdout.is_open() => {}
                 () = self.stderr.read(), if self.stderr.is_open() => {}
             }
@@ -205,40 +224,32 @@ impl Watch {
         match stop {
             Stop::Ended | Stop::OutputLimit => {}
             Stop::TimedOut | Stop::Cancelled => {
-                self.signal(Signal::TERM);
+                self.spawned.terminate().await;
                 let grace = self.limits.grace;
                 self.read_while(grace, Until::Ended).await;
             }
         }
         if stop != Stop::Ended {
-            self.signal(Signal::KILL);
+            self.spawned.kill();
             self.read_while(KILL_WITHIN, Until::Ended).await;
         }
         self.read_while(LINGER, Until::Closed).await;
-        // Now whatever it left behind in the background, and what that still had to say.
-        self.signal(Signal::KILL);
-        self.read_while(LINGER, Until::Closed).await;
-        let Some(spawned) = self.spawned.take() else {
-            return Err(std::io::ErrorKind::NotFound.into());
-        };
         match stop {
-            Stop::Ended => spawned.reap().map(exit_of),
-            // Dropped, not waited for: a process that hangs in the kernel must not hang us.
+            Stop::Ended => match self.ended.take() {
+                Some(ended) => ended.map(exit_of),
+                None => Err(std::io::ErrorKind::NotFound.into()),
+            },
+            // Not waited for: a process that hangs in the kernel must not hang us.
             Stop::TimedOut => Ok(Exit::TimedOut),
             Stop::Cancelled => Ok(Exit::Cancelled),
             Stop::OutputLimit => Ok(Exit::OutputLimit),
         }
     }
 
-    fn signal(&self, signal: Signal) {
-        if let Some(spawned) = &self.spawned {
-            spawned.signal(signal);
-        }
-    }
-
-    /// Reads on for at most this long: until the process ended, or until both streams are closed.
+    /// Reads on for at most this long: until the command ended, or until both streams are closed.
     async fn read_while(&mut self, most: Duration, until: Until) {
         let Self {
+            spawned,
             ended,
             stdout,
             stderr,
@@ -247,12 +258,17 @@ impl Watch {
         let reading = async {
             loop {
                 let open = stdout.is_open() || stderr.is_open();
+                match until {
+                    Until::Ended if ended.is_some() => return,
+                    Until::Closed if !open => return,
+                    Until::Ended | Until::Closed => {}
+                }
                 tokio::select! {
                     biased;
-                    () = ended.cancelled(), if until == Until::Ended => return,
+                    end = spawned.ended(), if ended.is_none() => *ended = Some(end),
                     () = stdout.read(), if stdout.is_open() => {}
                     () = stderr.read(), if stderr.is_open() => {}
-                    () = std::future::ready(()), if !open && until == Until::Closed => return,
+                    else => return,
                 }
             }
         };
@@ -271,12 +287,10 @@ async fn bounded(most: Duration, work: impl Future<Output = ()>) {
     let _ = timeout(most, work).await;
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        // A process that was waited for has ended in one of the two ways.
-        (None, None) => Exit::Code(-1),
+const fn exit_of(ended: Ended) -> Exit {
+    match ended {
+        Ended::Code(code) => Exit::Code(code),
+        Ended::Signal(signal) => Exit::Signal(signal),
     }
 }
 

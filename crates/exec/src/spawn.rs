@@ -1,23 +1,26 @@
 //! Starts a child. The one place in Interlock where a process begins.
 
 use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
-use std::thread;
+use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use interlock_confine::{Ended, Failed, Orders, Policy, Profile, Report, Resources, TERMINATE, VERSION};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, ChildStderr, ChildStdout};
 
-use crate::sandbox::{self, Outside, Profile, Sandbox, SandboxPolicy};
+use crate::sandbox::Sandbox;
 use crate::{Error, Program, Protected};
 
 /// Where programs are looked for, whatever our own environment says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What every program finds in its environment, and nothing else of ours.
+/// What every program finds in its environment, and nothing else of ours. A read also finds `TMPDIR`.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", PATH),
     ("LANG", "C.UTF-8"),
@@ -25,93 +28,177 @@ const ENVIRONMENT: [(&str, &str); 4] = [
     ("TERM", "dumb"),
 ];
 
+/// Memory of each process of a read.
+const MEMORY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Processes and threads of a read.
+const PROCESSES: u64 = 512;
+/// Open files of each process of a read.
+const OPEN_FILES: u64 = 4096;
+/// The size of a temporary file of a read.
+const FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Processor time beyond what the wall-clock limit allows on all processors. It binds only what nobody watches.
+const CPU_SLACK_SECONDS: u64 = 5;
+
 /// What a child is held by.
 #[derive(Debug, Clone)]
 pub(crate) struct Confinement {
+    pub(crate) program: PathBuf,
     pub(crate) profile: Profile,
     pub(crate) protected: Arc<Protected>,
-    pub(crate) policy: SandboxPolicy,
+    pub(crate) policy: Policy,
+    pub(crate) wall: Duration,
 }
 
-/// A child that was started, with everything of its group. Dropping it kills them all.
+/// A command that was started. Dropping it closes the control socket, and its supervisor kills everything of it.
 #[derive(Debug)]
 pub(crate) struct Spawned {
-    /// Nothing once it was waited for.
-    child: Option<Child>,
-    group: Pid,
+    /// The supervisor.
+    child: Child,
+    control: Option<OwnedWriteHalf>,
+    reports: Reports,
     pub(crate) sandbox: Sandbox,
-    /// Set when the child has ended. It keeps its number until it is waited for.
-    pub(crate) ended: CancellationToken,
 }
 
 impl Spawned {
-    pub(crate) fn pipes(&mut self) -> Option<(std::process::ChildStdout, std::process::ChildStderr)> {
-        let child = self.child.as_mut()?;
-        child.stdout.take().zip(child.stderr.take())
+    pub(crate) fn pipes(&mut self) -> Option<(ChildStdout, ChildStderr)> {
+        self.child.stdout.take().zip(self.child.stderr.take())
     }
 
-    /// Sends a signal to the whole group. As long as the child was not waited for, its number is no one else's.
-    pub(crate) fn signal(&self, signal: Signal) {
-        if self.child.is_some() {
-            // Nothing is left to signal if this fails.
-            let _ = kill_process_group(self.group, signal);
+    /// How the command ended. Nothing is lost if it is dropped while it waits.
+    pub(crate) async fn ended(&mut self) -> io::Result<Ended> {
+        match self.reports.next().await? {
+            Report::Ended(ended) => Ok(ended),
+            Report::Started(_) | Report::Failed(_) => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 
-    /// Kills what is left of the group and takes the status of a child that has ended.
-    pub(crate) fn reap(mut self) -> io::Result<ExitStatus> {
-        self.signal(Signal::KILL);
-        match self.child.take() {
-            Some(mut child) => child.wait(),
-            None => Err(io::ErrorKind::NotFound.into()),
+    /// Asks the command to end.
+    pub(crate) async fn terminate(&mut self) {
+        if let Some(control) = &mut self.control {
+            // Nothing is left to ask if this fails.
+            let _ = control.write_all(&[TERMINATE]).await;
         }
+    }
+
+    /// Has the supervisor kill everything of the command.
+    pub(crate) fn kill(&mut self) {
+        // Its end of the socket sees the end of ours.
+        self.control = None;
     }
 }
 
-impl Drop for Spawned {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        if let Some(mut child) = self.child.take() {
-            // It may take the kernel a moment, and whoever drops this may not be kept waiting.
-            let _ = thread::Builder::new()
-                .name("interlock-reap".to_owned())
-                .spawn(move || child.wait());
+/// What the supervisor says.
+#[derive(Debug)]
+struct Reports {
+    socket: BufReader<OwnedReadHalf>,
+    /// The part of a line that was read before whoever waited for it stopped waiting.
+    line: Vec<u8>,
+}
+
+impl Reports {
+    fn new(socket: OwnedReadHalf) -> Self {
+        Self {
+            socket: BufReader::new(socket),
+            line: Vec::new(),
         }
+    }
+
+    async fn next(&mut self) -> io::Result<Report> {
+        self.socket.read_until(b'\n', &mut self.line).await?;
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(serde_json::from_slice(&line)?)
     }
 }
 
-/// Starts a program on a fresh thread, which gives up its rights first: what a thread gives up stays given up, and its
-/// children inherit that.
-pub(crate) async fn spawn(program: Arc<Program>, confinement: Confinement) -> Result<Spawned, Error> {
-    let (send, receive) = oneshot::channel();
+/// Starts a program under a supervisor, and returns when every stage of it runs in its sandbox.
+pub(crate) async fn spawn(program: &Program, confinement: &Confinement) -> Result<Spawned, Error> {
     let failed = |cause: io::Error| Error::Spawn {
-        program: program.name().display().to_string(),
+        program: program.name().to_owned(),
         cause,
     };
-    let theirs = Arc::clone(&program);
-    thread::Builder::new()
-        .name("interlock-spawn".to_owned())
-        .spawn(move || {
-            let ended = CancellationToken::new();
-            let started = spawn_here(&theirs, &confinement, ended.clone());
-            let child = started.as_ref().map(|spawned| spawned.group).ok();
-            // If nobody waits any more, the child comes back with the error, and dropping it kills it.
-            let _ = send.send(started);
-            let _when_done = ended.drop_guard();
-            if let Some(child) = child {
-                wait_for_end(child);
-            }
-        })
-        .map_err(failed)?;
-    receive
-        .await
-        .map_err(|_| failed(io::Error::other("the thread that starts it ended")))?
+    let folder = program.folder().unwrap_or_else(|| Path::new("/"));
+    if let Err(cause) = folder.metadata() {
+        return Err(Error::Folder {
+            path: folder.to_owned(),
+            cause,
+        });
+    }
+    let (ours, theirs) = StdUnixStream::pair().map_err(failed)?;
+    ours.set_nonblocking(true).map_err(failed)?;
+    let (reports, mut control) = UnixStream::from_std(ours).map_err(failed)?.into_split();
+    let child = start(&confinement.program, theirs.into()).map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => Error::NoConfine {
+            path: confinement.program.clone(),
+        },
+        _ => failed(cause),
+    })?;
+    let mut orders = serde_json::to_vec(&orders(program, folder, confinement))
+        .map_err(|error| failed(io::Error::other(error)))?;
+    orders.push(b'\n');
+    control.write_all(&orders).await.map_err(failed)?;
+    let mut reports = Reports::new(reports);
+    let first = reports.next().await.map_err(|error| Error::Confine {
+        reason: format!("it ended without a report ({error})"),
+    })?;
+    match first {
+        Report::Started(held) => Ok(Spawned {
+            child,
+            control: Some(control),
+            reports,
+            sandbox: Sandbox::new(confinement.profile, program.sockets(), held),
+        }),
+        Report::Failed(why) => Err(match why {
+            Failed::NotFound { program } => Error::NotFound { program },
+            Failed::Denied { program, cause } => Error::Denied {
+                program,
+                cause: io::Error::new(io::ErrorKind::PermissionDenied, cause),
+            },
+            Failed::Spawn { program, cause } => Error::Spawn {
+                program,
+                cause: io::Error::other(cause),
+            },
+            Failed::NoSandbox { reason } => Error::NoSandbox { reason },
+            Failed::Orders { reason } => Error::Confine { reason },
+        }),
+        Report::Ended(_) => Err(Error::Confine {
+            reason: "it ended before it began".to_owned(),
+        }),
+    }
 }
 
-/// Waits for the end of a child and leaves it to be waited for: until then nobody else can get its number.
-fn wait_for_end(child: Pid) {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    while let Err(Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+fn orders(program: &Program, folder: &Path, confinement: &Confinement) -> Orders {
+    let env = ENVIRONMENT
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .chain(program.env().clone())
+        .collect();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let processors = u64::try_from(processors).unwrap_or(u64::MAX);
+    Orders {
+        version: VERSION,
+        profile: confinement.profile,
+        policy: confinement.policy,
+        folder: folder.to_owned(),
+        env,
+        stages: program.stages().to_vec(),
+        protected: confinement.protected.paths().to_vec(),
+        temporary: std::env::temp_dir(),
+        resources: Resources {
+            cpu_seconds: confinement
+                .wall
+                .as_secs()
+                .saturating_add(1)
+                .saturating_mul(processors)
+                .saturating_add(CPU_SLACK_SECONDS),
+            memory_bytes: MEMORY_BYTES,
+            processes: PROCESSES,
+            open_files: OPEN_FILES,
+            file_bytes: FILE_BYTES,
+        },
+    }
 }
 
 #[expect(
@@ -119,50 +206,13 @@ fn wait_for_end(child: Pid) {
     clippy::disallowed_types,
     reason = "here, and nowhere else, a process begins: for a permit, or for one of our own fixed questions"
 )]
-fn spawn_here(
-    program: &Program,
-    confinement: &Confinement,
-    ended: CancellationToken,
-) -> Result<Spawned, Error> {
-    let folder = program.folder().unwrap_or_else(|| std::path::Path::new("/"));
-    if let Err(cause) = folder.metadata() {
-        return Err(Error::Folder {
-            path: folder.to_owned(),
-            cause,
-        });
-    }
-    let sandbox = match sandbox::enter(confinement.profile, &confinement.protected) {
-        Ok(sandbox) => sandbox,
-        Err(Outside::NotEntered(reason)) => return Err(Error::NoSandbox { reason }),
-        Err(Outside::NotThere(reason)) => match confinement.policy {
-            SandboxPolicy::Required => return Err(Error::NoSandbox { reason }),
-            SandboxPolicy::WhereAvailable => Sandbox::None { reason },
-        },
-    };
-    let child = std::process::Command::new(program.name())
-        .args(program.arguments())
-        .current_dir(folder)
+fn start(confine: &Path, control: OwnedFd) -> io::Result<Child> {
+    tokio::process::Command::new(confine)
         .env_clear()
-        .envs(ENVIRONMENT)
-        .envs(program.env())
-        .stdin(Stdio::null())
+        .current_dir("/")
+        .stdin(Stdio::from(control))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|cause| {
-            let name = program.name().display().to_string();
-            match cause.kind() {
-                io::ErrorKind::NotFound => Error::NotFound { program: name },
-                io::ErrorKind::PermissionDenied => Error::Denied { program: name, cause },
-                _ => Error::Spawn { program: name, cause },
-            }
-        })?;
-    let group = Pid::from_child(&child);
-    Ok(Spawned {
-        child: Some(child),
-        group,
-        sandbox,
-        ended,
-    })
 }

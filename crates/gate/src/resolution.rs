@@ -296,16 +296,16 @@ fn look_up(
             several => Lookup::Ambiguous(several.iter().map(|resource| resource.id.clone()).collect()),
         };
     }
-    let named = |resource: Option<Arc<ResolvedResource>>| Named {
+    let meaning = |resource: Option<Arc<ResolvedResource>>| Named {
         text: text.to_owned(),
         discovered: discovered && resource.is_some(),
         resource,
     };
     match lookup {
-        Lookup::Found(resource) => Ok(named(Some(resource))),
-        Lookup::Unknown => Ok(named(None)),
+        Lookup::Found(resource) => Ok(meaning(Some(resource))),
+        Lookup::Unknown => Ok(meaning(None)),
         // Looking it up is how one finds out which is which.
-        Lookup::Ambiguous(_) if action.kind == ToolKind::Resolve => Ok(named(None)),
+        Lookup::Ambiguous(_) if action.kind == ToolKind::Resolve => Ok(meaning(None)),
         Lookup::Ambiguous(candidates) => {
             let ids: Vec<String> = candidates.iter().map(ToString::to_string).collect();
             Err(Refusal::new(

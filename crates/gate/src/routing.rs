@@ -61,15 +61,14 @@ fn check_one(
     now: Timestamp,
 ) -> Result<(), Box<Refusal>> {
     let host = host_name(named);
-    let children: Vec<&ResolvedResource> = match resource {
-        Some(parent) => context.explicit_children_of(parent, now).collect(),
-        None => {
-            let by_name = context.explicit_children_of_name(&host, now);
-            // A name with a domain may be that of a host whose children know it without.
-            let short = short_name(&host).into_iter();
-            let by_short_name = short.flat_map(|short| context.explicit_children_of_name(short, now));
-            by_name.chain(by_short_name).collect()
-        }
+    let children: Vec<&ResolvedResource> = if let Some(parent) = resource {
+        context.explicit_children_of(parent, now).collect()
+    } else {
+        let by_name = context.explicit_children_of_name(&host, now);
+        // A name with a domain may be that of a host whose children know it without.
+        let short = short_name(&host).into_iter();
+        let by_short_name = short.flat_map(|short| context.explicit_children_of_name(short, now));
+        by_name.chain(by_short_name).collect()
     };
     let Some(nearest) = children.first() else {
         return Ok(());

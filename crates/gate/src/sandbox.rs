@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
 use crate::refusal::{About, Recovery, Refusal};
-use crate::resolution::{self, Resolved};
+use crate::resolution::{self, NameEntry, Resolved};
 use crate::rule::Rule;
 use crate::session::Session;
 
@@ -52,7 +52,13 @@ pub enum Where {
 impl Gate {
     /// Where a call would run a command that reads, if what that place offers decides about it. Nothing where it does not:
     /// nobody need find it out then.
-    pub fn sandbox_asked(&self, session: &Session, call: &ToolCall, now: Timestamp) -> Option<Where> {
+    pub fn sandbox_asked(
+        &self,
+        session: &Session,
+        call: &ToolCall,
+        names: &[NameEntry],
+        now: Timestamp,
+    ) -> Option<Where> {
         if self.options.read_sandbox == RequireSandbox::Never {
             return None;
         }
@@ -70,8 +76,12 @@ impl Gate {
         // On a copy: asking is not using.
         let mut context = session.context.fork();
         let strict = self.options.strict_resolution;
-        let resolved =
-            resolution::resolve(strict, &mut context, tool, action, &call.arguments, &about, now).ok()?;
+        let known = resolution::Names {
+            context: &mut context,
+            directory: names,
+            now,
+        };
+        let resolved = resolution::resolve(strict, known, tool, action, &call.arguments, &about).ok()?;
         match (resolved.id(), &resolved.named) {
             (Some(id), _) => Some(Where::In(id.clone())),
             (None, None) => Some(Where::Here),
@@ -128,10 +138,7 @@ impl Gate {
             }
         };
         let reason = match known.map(|known| &known.sandbox) {
-            Some(wall) if wall.suffices() => return Ok(true),
-            Some(SandboxWall::Enforced { by, .. }) => {
-                format!("{} alone refuses writes to files, but no connections", by.name())
-            }
+            Some(SandboxWall::Enforced { .. }) => return Ok(true),
             Some(SandboxWall::None { reason }) => reason.clone(),
             None => "it is not known what it offers".to_owned(),
         };

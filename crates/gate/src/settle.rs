@@ -115,6 +115,7 @@ pub struct InterruptedWrite {
 }
 
 /// A reading that was taken of a resource.
+#[derive(Clone, Copy)]
 struct Taken<'a> {
     resource: &'a ResourceId,
     evidence: &'a Evidence,

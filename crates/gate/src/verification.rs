@@ -219,6 +219,7 @@ fn other_run(now: &RunIdentity, was: Was<'_>, taken_at: Timestamp, before: Befor
 }
 
 /// What a baseline says about a run.
+#[derive(Clone, Copy)]
 enum Was<'a> {
     /// It did not run.
     Down,
@@ -407,9 +408,12 @@ fn compare_one(
     }
 }
 
+/// The path of a file and its hash, if an observation is about one.
+type PickFile = fn(&Observation) -> Option<(&str, Option<&ContentHash>)>;
+
 /// A file that was to grow: what it must be now was worked out right before the write, where the file is.
 fn appended(path: &str, hash: Option<&ContentHash>, before: Before<'_>) -> Comparison {
-    let baseline = |pick: fn(&Observation) -> Option<(&str, Option<&ContentHash>)>| {
+    let baseline = |pick: PickFile| {
         before
             .baseline
             .iter()

@@ -38,7 +38,7 @@ pub use graph::{Graph, Health, Resource, Source};
 pub use infra::Infra;
 pub use options::Options;
 pub use output::{Exit, Limits, Output};
-pub use reach::{FilePath, Form, Job, Probe, UnitName};
+pub use reach::{Errors, FilePath, Form, Job, Probe, Stage, UnitName};
 pub use secrets::Secrets;
 
 use std::future::Future;

@@ -18,8 +18,6 @@ words! {
     WallKind {
         /// Landlock and seccomp, set by `interlock-confine`.
         LandlockSeccomp = "landlock_seccomp",
-        /// Landlock alone: it refuses writes to files, and no connections.
-        Landlock = "landlock",
         /// A transient unit of systemd, started by `systemd-run`.
         SystemdRun = "systemd_run",
         /// `bwrap`.
@@ -68,15 +66,6 @@ impl SandboxWall {
     pub const fn is_enforced(&self) -> bool {
         matches!(self, Self::Enforced { .. })
     }
-
-    /// Whether it is enough where a read sandbox is required: one that refuses writes and connections. Through a connection
-    /// to another program, such as the Docker Engine, a command can change what it cannot write itself.
-    pub const fn suffices(&self) -> bool {
-        match self {
-            Self::Enforced { by, .. } => by.refuses_connections(),
-            Self::None { .. } => false,
-        }
-    }
 }
 
 /// The walls that a reading passed. Only a reading for which a command ran has them.
@@ -90,19 +79,10 @@ pub struct Walls {
 }
 
 impl WallKind {
-    /// Whether it refuses the sockets that a command does not need.
-    pub const fn refuses_connections(self) -> bool {
-        match self {
-            Self::LandlockSeccomp | Self::SystemdRun | Self::Bubblewrap | Self::Unshare => true,
-            Self::Landlock => false,
-        }
-    }
-
     /// What people call it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LandlockSeccomp => "Landlock and seccomp",
-            Self::Landlock => "Landlock",
             Self::SystemdRun => "systemd-run",
             Self::Bubblewrap => "bubblewrap",
             Self::Unshare => "unshare",
@@ -191,15 +171,6 @@ mod tests {
             ),
             (
                 AnalysisWall::Read,
-                ran(
-                    WallKind::Landlock,
-                    &[Unix, Netlink, Network],
-                    &["system calls (no seccomp filter)"],
-                ),
-                "Ran read-only: Landlock, network and Unix sockets allowed; not enforced: system calls (no seccomp filter)",
-            ),
-            (
-                AnalysisWall::Read,
                 none(),
                 "No sandbox on this target: the command analysis was the only check",
             ),
@@ -212,21 +183,5 @@ mod tests {
         for (analysis, sandbox, expected) in cases {
             assert_eq!(Walls { analysis, sandbox }.sentence(), expected);
         }
-    }
-
-    #[test]
-    fn a_sandbox_that_leaves_connections_open_does_not_suffice() {
-        for by in WallKind::ALL.iter().copied() {
-            let wall = SandboxWall::Enforced {
-                by,
-                sockets: Vec::new(),
-                missing: Vec::new(),
-            };
-            assert_eq!(wall.suffices(), by != WallKind::Landlock, "{by:?}");
-        }
-        let none = SandboxWall::None {
-            reason: String::new(),
-        };
-        assert!(!none.suffices());
     }
 }

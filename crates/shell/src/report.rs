@@ -11,6 +11,8 @@ pub(crate) struct Report {
     pub(crate) sensitive: bool,
     pub(crate) network: bool,
     needs: Needs,
+    /// What every program needs. Nothing before the first program.
+    shared_needs: Option<Needs>,
     hosts: Vec<String>,
     host_unknown: bool,
     reasons: Vec<(u8, Reason)>,
@@ -42,6 +44,7 @@ impl Report {
             sensitive: false,
             network: false,
             needs: Needs::NONE,
+            shared_needs: None,
             hosts: Vec::new(),
             host_unknown: false,
             reasons: Vec::new(),
@@ -102,6 +105,23 @@ impl Report {
         self.needs = self.needs.union(needs);
     }
 
+    /// Starts to collect the needs of one program. Gives back what those before it need.
+    pub(crate) const fn begin_program(&mut self) -> Needs {
+        std::mem::replace(&mut self.needs, Needs::NONE)
+    }
+
+    /// Ends what [`Report::begin_program`] began. A builtin of the shell is no program of its own.
+    pub(crate) fn end_program(&mut self, before: Needs, builtin: bool) {
+        if !builtin {
+            self.share(self.needs);
+        }
+        self.needs = self.needs.union(before);
+    }
+
+    fn share(&mut self, needs: Needs) {
+        self.shared_needs = Some(self.shared_needs.map_or(needs, |all| all.intersection(needs)));
+    }
+
     /// It reads, as far as its content was inspected.
     pub(crate) fn condition(&mut self, part: &str, why: impl Into<String>) {
         self.intent = self.intent.max(Intent::ReadOnlyConditional);
@@ -122,6 +142,9 @@ impl Report {
         self.network |= inner.network;
         self.host_unknown |= inner.host_unknown;
         self.needs = self.needs.union(inner.needs);
+        if let Some(needs) = inner.shared_needs {
+            self.share(needs);
+        }
         for host in inner.hosts {
             if !self.hosts.contains(&host) {
                 self.hosts.push(host);
@@ -166,6 +189,7 @@ impl Report {
             sensitive: self.sensitive,
             network: self.network,
             needs: self.needs,
+            shared_needs: self.shared_needs.unwrap_or(Needs::NONE),
             hosts: if self.host_unknown { Vec::new() } else { self.hosts },
             reasons: self.reasons.into_iter().map(|(_, reason)| reason).collect(),
             rewrite: None,

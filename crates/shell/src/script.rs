@@ -451,10 +451,13 @@ impl Walk<'_> {
                 .iter()
                 .zip(&plain)
                 .any(|(expanded, written)| expanded.raw != written.raw);
+        let before = self.report.begin_program();
         if expands {
             argv::judge(&plain, Context { feed, ..context }, self.report);
         }
         let rewritten = argv::judge(&args, Context { feed, ..context }, self.report);
+        let builtin = args.first().and_then(Arg::text).is_some_and(runs_in_the_shell);
+        self.report.end_program(before, builtin);
         if let (Some(text), true, true) = (rewritten, only_words, context.depth == 0)
             && let Some((start, end)) = span(simple)
         {
@@ -786,6 +789,14 @@ fn has_long_descriptor(text: &str) -> bool {
 /// `2` and `-`: a descriptor, not a file. `2-` moves one in bash and is a file to busybox.
 fn is_descriptor(word: &str) -> bool {
     word == "-" || (!word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Builtins that read and print, and start no program in any shell.
+fn runs_in_the_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "echo" | "printf" | "true" | "false" | ":" | "test" | "[" | "cd" | "pwd"
+    )
 }
 
 /// `{name}` directly before a redirect assigns.

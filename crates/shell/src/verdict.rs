@@ -136,6 +136,17 @@ impl Needs {
         }
     }
 
+    /// What both of them need.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self {
+            unix: self.unix && other.unix,
+            network: self.network && other.network,
+            netlink: self.netlink && other.netlink,
+            packet: self.packet && other.packet,
+        }
+    }
+
     /// Whether it needs no sockets.
     pub const fn is_none(self) -> bool {
         !(self.unix || self.network || self.netlink || self.packet)
@@ -161,6 +172,9 @@ pub struct Verdict {
     pub hosts: Vec<String>,
     /// The sockets that its programs need, all of them together.
     pub needs: Needs,
+    /// The sockets that every one of its programs needs. Where one sandbox holds the whole command, it opens these and no
+    /// others.
+    pub shared_needs: Needs,
     /// Why, most decisive first.
     pub reasons: Vec<Reason>,
     /// An equivalent that ends, for an unbounded read.

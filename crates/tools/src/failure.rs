@@ -119,6 +119,8 @@ impl From<interlock_exec::Error> for Failure {
             | Error::Denied { .. }
             | Error::Folder { .. }
             | Error::NoSandbox { .. }
+            | Error::NoConfine { .. }
+            | Error::Confine { .. }
             | Error::Spawn { .. }
             | Error::Watch { .. }
             | Error::Hide(_) => ErrorCode::ExecutionFailed,

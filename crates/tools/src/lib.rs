@@ -23,6 +23,7 @@ mod local;
 mod options;
 mod toolbox;
 
+mod sockets;
 #[cfg(test)]
 mod tests;
 

@@ -156,6 +156,7 @@ mod tests {
             network: false,
             hosts: Vec::new(),
             needs: interlock_shell::Needs::NONE,
+            shared_needs: interlock_shell::Needs::NONE,
             reasons: vec![Reason {
                 part: "ls /".into(),
                 why: "lists a directory".into(),

@@ -4,12 +4,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use interlock_config::{Config, Loaded};
+use interlock_exec::{Canary, Protected, Runner, Sandbox, SandboxPolicy};
 use interlock_gate::Hold;
 use interlock_model::Models;
 use interlock_protocol::Status;
 use interlock_store::{Filter, Holds, Store};
 use jiff::{SignedDuration, Timestamp};
-use landlock::{ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
 use rustix::process::{DumpableBehavior, dumpable_behavior};
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +47,7 @@ pub(super) async fn all(globals: &Globals, online: bool) -> Vec<Check> {
         checks.extend(models(&loaded.config, online).await);
         checks.extend(super::connections::connections(&loaded.config, online).await);
     }
-    checks.push(sandbox());
+    checks.push(sandbox().await);
     checks.push(kernel());
     checks.push(hidden());
     checks.push(clock());
@@ -301,49 +301,56 @@ async fn answers(title: &str, has: &str, client: &interlock_model::Client) -> Ch
     }
 }
 
-/// Which version of Landlock the kernel has. Asking restricts nothing.
-pub(super) fn landlock_abi() -> u8 {
-    let takes = |abi: ABI| {
-        Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_all(abi))
-            .and_then(Ruleset::create)
-            .is_ok()
-    };
-    let scopes = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .scope(Scope::Signal)
-        .and_then(Ruleset::create)
-        .is_ok();
-    let known = [(ABI::V1, 1), (ABI::V2, 2), (ABI::V3, 3), (ABI::V5, 5)];
-    let files = known
-        .into_iter()
-        .filter(|(abi, _)| takes(*abi))
-        .map(|(_, number)| number)
-        .max();
-    if scopes { 6 } else { files.unwrap_or(0) }
+/// Whether the sandbox of a read holds: a canary in it tries to write and to connect.
+async fn sandbox() -> Check {
+    let runner = Runner::new(Protected::default(), SandboxPolicy::WhereAvailable);
+    sandbox_by(runner.canary().await)
 }
 
-fn sandbox() -> Check {
+fn sandbox_by(canary: Result<Canary, interlock_exec::Error>) -> Check {
     let remedy = "boot a kernel of 6.12 or newer with `landlock` in its `lsm=` list; until then what a command may change is \
                   decided by the gate and by file permissions alone";
-    match landlock_abi() {
-        0 => Check::warn("sandbox", "the kernel has no Landlock", remedy),
-        abi @ 1..=2 => Check::warn(
+    match canary {
+        Err(error @ interlock_exec::Error::NoConfine { .. }) => Check::fail(
             "sandbox",
-            format!("Landlock {abi} is too old to keep reads from writing"),
+            error.to_string(),
+            "put `interlock-confine` beside `interlock`: no command runs on this machine without it",
+        ),
+        Err(error) => Check::fail("sandbox", error.to_string(), remedy),
+        Ok(Canary {
+            sandbox: Sandbox::None { reason },
+            ..
+        }) => Check::warn(
+            "sandbox",
+            format!("reads run without a sandbox: {reason}"),
             remedy,
         ),
-        abi @ 3..=5 => Check::warn(
+        Ok(Canary { could, .. }) if !could.is_empty() && !only_signals(&could) => Check::fail(
             "sandbox",
-            format!("Landlock {abi}: files are protected; devices or signals are not"),
+            format!("a canary in the sandbox of a read could {}", could.join(", ")),
             remedy,
         ),
-        abi => Check::ok(
+        Ok(Canary {
+            sandbox: Sandbox::Enforced { missing, .. },
+            ..
+        }) if !missing.is_empty() => Check::warn(
             "sandbox",
-            format!("Landlock {abi} or newer: reads cannot write, our own files are out of reach"),
+            format!(
+                "Landlock and seccomp: a canary could neither write nor connect; not enforced: {}",
+                missing.join(", ")
+            ),
+            remedy,
+        ),
+        Ok(_) => Check::ok(
+            "sandbox",
+            "Landlock and seccomp: a canary could neither write nor connect; our own files are out of reach",
         ),
     }
+}
+
+/// An older kernel keeps no signals; the sandbox says so itself.
+fn only_signals(could: &[String]) -> bool {
+    could.iter().all(|what| what.contains("signal"))
 }
 
 fn kernel() -> Check {

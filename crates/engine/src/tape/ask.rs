@@ -240,6 +240,9 @@ pub enum Ask {
     Redeem {
         /// The hold, as it was accepted.
         hold: Box<Hold>,
+        /// What its names stood for, where the session had not discovered it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<Named>,
         /// Whether writes are stopped.
         #[serde(default, skip_serializing_if = "is_false")]
         stopped: bool,
@@ -255,6 +258,9 @@ pub enum Ask {
         by: UserId,
         /// The new arguments.
         arguments: Arguments,
+        /// What its names stood for, where the session had not discovered it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<Named>,
         /// Whether writes are stopped.
         #[serde(default, skip_serializing_if = "is_false")]
         stopped: bool,

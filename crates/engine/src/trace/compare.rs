@@ -150,6 +150,8 @@ impl Steps {
             }
             Ask::Open { .. }
             | Ask::Abandon { .. }
+            | Ask::Baseline { .. }
+            | Ask::Sandbox { .. }
             | Ask::Conclude { .. }
             | Ask::Mention { .. }
             | Ask::Rediscover { .. }

@@ -2,9 +2,10 @@
 
 use std::process::Stdio;
 
+use interlock_confine::Stderr;
 use proptest::prelude::*;
 
-use crate::argv_of;
+use crate::{Simple, argv_of, pipeline_of};
 
 #[test]
 fn simple_commands_are_vectors() {
@@ -25,6 +26,74 @@ fn simple_commands_are_vectors() {
     for (command, argv) in cases {
         let expected = (!argv.is_empty()).then(|| argv.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(argv_of(command), expected, "{command}");
+    }
+}
+
+/// The words of a program, where its errors go, and its text.
+type Expected<'a> = (&'a [&'a str], Stderr, &'a str);
+
+#[test]
+fn pipelines_of_simple_commands_need_no_shell() {
+    let cases: [(&str, &[Expected<'_>]); 6] = [
+        (
+            "docker ps | grep 'a|b'",
+            &[
+                (&["docker", "ps"], Stderr::Kept, "docker ps"),
+                (&["grep", "a|b"], Stderr::Kept, "grep 'a|b'"),
+            ],
+        ),
+        (
+            "ps aux 2>/dev/null|sort|head -3 2>&1",
+            &[
+                (&["ps", "aux"], Stderr::Null, "ps aux 2>/dev/null"),
+                (&["sort"], Stderr::Kept, "sort"),
+                (&["head", "-3"], Stderr::Output, "head -3 2>&1"),
+            ],
+        ),
+        ("ls 2> /dev/null", &[(&["ls"], Stderr::Null, "ls 2> /dev/null")]),
+        ("ls x2", &[(&["ls", "x2"], Stderr::Kept, "ls x2")]),
+        (
+            "ls 2 | cat",
+            &[
+                (&["ls", "2"], Stderr::Kept, "ls 2"),
+                (&["cat"], Stderr::Kept, "cat"),
+            ],
+        ),
+        (
+            "grep '2>&1' f",
+            &[(&["grep", "2>&1", "f"], Stderr::Kept, "grep '2>&1' f")],
+        ),
+    ];
+    for (command, stages) in cases {
+        let expected: Vec<Simple> = stages
+            .iter()
+            .map(|(words, stderr, text)| Simple {
+                words: words.iter().map(ToString::to_string).collect(),
+                stderr: *stderr,
+                text: (*text).to_owned(),
+            })
+            .collect();
+        assert_eq!(pipeline_of(command), Some(expected), "{command}");
+    }
+    for command in [
+        "a || b",
+        "a |& b",
+        "a |",
+        "| a",
+        "a | | b",
+        "a | echo b",
+        "a 2>/dev/nullx",
+        "a 2>/dev/null b",
+        "a 2>&1x",
+        "a 2>&1 2>/dev/null",
+        "a12>&1",
+        "a 2>file",
+        "a >/dev/null",
+        "a | b; c",
+        "a | b &",
+        "a\n| b",
+    ] {
+        assert_eq!(pipeline_of(command), None, "{command:?}");
     }
 }
 

@@ -16,7 +16,7 @@ async fn nothing_of_our_environment_reaches_a_child() {
     assert!(!text.contains(&planted), "{text}");
     let mut names: Vec<&str> = text.lines().filter_map(|line| line.split('=').next()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["GIVEN", "HOME", "LANG", "PATH", "TERM"]);
+    assert_eq!(names, ["GIVEN", "HOME", "LANG", "PATH", "TERM", "TMPDIR"]);
 }
 
 #[tokio::test]

@@ -3,5 +3,7 @@
 mod argv;
 mod bounds;
 mod environment;
+mod prove;
 mod sandbox;
 mod stage;
+mod wall;

@@ -98,9 +98,13 @@ pub(super) async fn run_in(
     limits: Limits,
 ) -> Result<Output, Error> {
     let started = started(kind);
-    runner
+    let output = runner
         .run(&started, program, limits, &CancellationToken::new())
-        .await
+        .await;
+    if let Err(error @ Error::NoConfine { .. }) = &output {
+        panic!("{error}; run `cargo build --package interlock-confine` before these tests");
+    }
+    output
 }
 
 pub(super) fn limits() -> Limits {

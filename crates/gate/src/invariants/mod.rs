@@ -434,7 +434,7 @@ fn sandboxes_where_they_are_required(_: &Ledger, happened: &Occurrence<'_>, view
         RequireSandbox::Always => true,
         RequireSandbox::Tagged(tags) => known.is_none_or(|known| !known.tags.is_disjoint(tags)),
     };
-    let offered = known.is_some_and(|known| known.sandbox.suffices());
+    let offered = known.is_some_and(|known| known.sandbox.is_enforced());
     !required || (offered && plan.sandbox_required)
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn analyse(command: &str) -> Verdict {
         sensitive: false,
         network: false,
         needs: Needs::NONE,
+        shared_needs: Needs::NONE,
         hosts: Vec::new(),
         reasons: Vec::new(),
         rewrite: None,

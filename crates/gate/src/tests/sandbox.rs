@@ -26,15 +26,6 @@ fn none() -> SandboxWall {
     }
 }
 
-/// Files are closed, connections are not.
-fn files_only() -> SandboxWall {
-    SandboxWall::Enforced {
-        by: WallKind::Landlock,
-        sockets: Vec::new(),
-        missing: Vec::new(),
-    }
-}
-
 fn tags(tags: &[&str]) -> BTreeSet<String> {
     tags.iter().map(|tag| (*tag).to_owned()).collect()
 }
@@ -63,14 +54,11 @@ fn a_command_runs_where_the_setting_and_the_target_agree() {
         (Never, Some((none(), tags(&["prod"]))), Some(false)),
         (Always, Some((enforced(), tags(&[]))), Some(true)),
         (Always, Some((none(), tags(&[]))), None),
-        (Always, Some((files_only(), tags(&[]))), None),
         (Always, None, None),
         (prod(), Some((none(), tags(&["test"]))), Some(false)),
         (prod(), Some((enforced(), tags(&["test"]))), Some(false)),
         (prod(), Some((enforced(), tags(&["prod", "test"]))), Some(true)),
         (prod(), Some((none(), tags(&["prod"]))), None),
-        (prod(), Some((files_only(), tags(&["prod"]))), None),
-        (prod(), Some((files_only(), tags(&["test"]))), Some(false)),
         // Nobody could say which tags it has.
         (prod(), None, None),
     ];
@@ -140,7 +128,7 @@ fn only_commands_that_read_are_asked_about() {
             tool: interlock_protocol::ToolName::new(tool).unwrap(),
             arguments: map,
         };
-        let asked = stage.gate.sandbox_asked(&stage.session, &call, stage.now);
+        let asked = stage.gate.sandbox_asked(&stage.session, &call, &[], stage.now);
         assert_eq!(asked, expected, "{arguments}");
         if asked.is_none() && arguments["target_host"] == "lxc:delly:999" {
             assert_eq!(stage.refused(tool, arguments).rule, Rule::ReadSandbox);

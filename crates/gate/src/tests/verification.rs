@@ -350,7 +350,7 @@ fn an_update_is_verified_by_the_ids_of_container_and_content() {
     for (expectation, was, is, expected) in cases {
         let baseline: Vec<Observation> = was.into_iter().cloned().collect();
         assert_eq!(
-            compared(&expectation, &[is.clone()], &baseline),
+            compared(&expectation, std::slice::from_ref(&is), &baseline),
             expected,
             "{expectation:?} {is:?}"
         );
@@ -445,7 +445,7 @@ fn what_was_added_rolled_out_replaced_and_noted() {
     ];
     for (expectation, baseline, seen, expected) in cases {
         assert_eq!(
-            compared(&expectation, &[seen.clone()], &baseline),
+            compared(&expectation, std::slice::from_ref(&seen), &baseline),
             expected,
             "{expectation:?} {seen:?}"
         );

@@ -43,12 +43,37 @@ pub struct Job<'a> {
     pub argv: &'a [String],
     /// What it reads. A command that only reads gets nothing.
     pub stdin: Option<&'a str>,
-    /// The kinds of sockets that its programs need. A sandbox refuses all others.
+    /// The kinds of sockets that every one of its programs needs. A sandbox refuses all others.
     pub sockets: &'a [SocketKind],
+    /// Its programs, where it is a plain pipeline whose programs need different sockets: each then runs in a sandbox of its
+    /// own. Empty, one sandbox is around all of it.
+    pub stages: &'a [Stage],
     /// Who wrote it.
     pub form: Form,
     /// Its bounds.
     pub limits: Limits,
+}
+
+/// One program of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where its error stream goes.
+    pub errors: Errors,
+    /// The kinds of sockets that it needs.
+    pub sockets: Vec<SocketKind>,
+}
+
+/// Where the error stream of a program in a pipeline goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    /// To the error stream of the whole.
+    Kept,
+    /// Nowhere: `2>/dev/null`.
+    Dropped,
+    /// The way of its output: `2>&1`.
+    Joined,
 }
 
 /// Who wrote a command.
@@ -156,6 +181,7 @@ impl Infra {
             argv: &probe.argv(),
             stdin: None,
             sockets: &[],
+            stages: &[],
             form: Form::Fixed,
             limits,
         };
@@ -171,6 +197,7 @@ impl Infra {
                 argv: &probe.argv(),
                 stdin: None,
                 sockets: &[],
+                stages: &[],
                 form: Form::Fixed,
                 limits: PROBE,
             };
@@ -187,7 +214,19 @@ impl Infra {
         input: &str,
     ) -> Result<Output, Error> {
         let cancel = CancellationToken::new();
-        Box::pin(self.enter(resource, None, &probe.argv(), Some(input), PROBE, &cancel)).await
+        Box::pin(async {
+            let way = self.way(resource).await?;
+            let job = Job {
+                argv: &probe.argv(),
+                stdin: Some(input),
+                sockets: &[],
+                stages: &[],
+                form: Form::Fixed,
+                limits: PROBE,
+            };
+            through(&way, &job, &cancel).await
+        })
+        .await
     }
 
     /// How much input a command in this resource can be given at once.

@@ -116,6 +116,21 @@ async fn nothing_can_be_written_or_reached_and_everything_can_be_seen() {
             .await
             .unwrap();
         assert_eq!(open.stdout.text(), "hello\n", "{open:?}");
+        // In a pipeline it opens it for the program that needs it, and not for its neighbours.
+        let quiet =
+            "IO::Socket::UNIX->new(Peer => \"/run/app.sock\") ? print \"open\\n\" : print \"closed\\n\"";
+        let neighbour = format!("cat; perl -MIO::Socket::UNIX -e '{quiet}'; touch /tmp/x || echo read-only");
+        let both = stage
+            .pipeline(resource, &[(connect, &[SocketKind::Unix]), (&neighbour, &[])])
+            .await
+            .unwrap();
+        let text = both.stdout.text();
+        assert!(text.starts_with("hello\nclosed\n"), "{both:?}");
+        assert!(text.ends_with("read-only\n"), "{both:?}");
+        let Some(SandboxWall::Enforced { sockets, .. }) = &both.sandbox else {
+            panic!("{both:?}")
+        };
+        assert_eq!(sockets, &[SocketKind::Unix]);
         let tcp = "bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' 2>&1";
         let closed = stage
             .read(resource, tcp, &[SocketKind::Unix], WALL)
@@ -123,7 +138,7 @@ async fn nothing_can_be_written_or_reached_and_everything_can_be_seen() {
             .unwrap();
         assert!(!closed.stdout.text().contains("refused"), "{closed:?}");
         let write = stage
-            .read(resource, "touch /tmp/x", &SocketKind::ALL, WALL)
+            .read(resource, "touch /tmp/x", SocketKind::ALL, WALL)
             .await
             .unwrap();
         assert_ne!(write.exit, Exit::Code(0), "{write:?}");
@@ -199,6 +214,7 @@ async fn a_command_whose_time_is_over_or_that_is_cancelled_ends_on_the_other_sid
             argv: &argv,
             stdin: None,
             sockets: &[],
+            stages: &[],
             form: interlock_infra::Form::Free,
             limits: interlock_infra::Limits {
                 wall: Duration::from_mins(10),

@@ -205,12 +205,41 @@ impl Stage {
         sockets: &[SocketKind],
         wall: Duration,
     ) -> Result<Output, Error> {
-        let started = reading(resource);
         let argv = ["sh", "-c", command].map(str::to_owned);
+        self.job(resource, (&argv, sockets, &[]), wall).await
+    }
+
+    /// Runs the programs of a pipeline, each with the sockets that it needs.
+    pub(crate) async fn pipeline(
+        &self,
+        resource: &str,
+        programs: &[(&str, &[SocketKind])],
+    ) -> Result<Output, Error> {
+        let stages: Vec<interlock_infra::Stage> = programs
+            .iter()
+            .map(|(program, sockets)| interlock_infra::Stage {
+                argv: ["sh", "-c", program].map(str::to_owned).to_vec(),
+                errors: interlock_infra::Errors::Joined,
+                sockets: sockets.to_vec(),
+            })
+            .collect();
+        let argv = ["false".to_owned()];
+        self.job(resource, (&argv, &[], &stages), Duration::from_secs(20))
+            .await
+    }
+
+    async fn job(
+        &self,
+        resource: &str,
+        (argv, sockets, stages): (&[String], &[SocketKind], &[interlock_infra::Stage]),
+        wall: Duration,
+    ) -> Result<Output, Error> {
+        let started = reading(resource);
         let job = Job {
-            argv: &argv,
+            argv,
             stdin: None,
             sockets,
+            stages,
             form: Form::Free,
             limits: Limits {
                 wall,

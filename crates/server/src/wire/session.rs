@@ -516,7 +516,7 @@ pub struct WallsForm {
     pub analysis: String,
     /// Whether it ran in a sandbox.
     pub sandboxed: bool,
-    /// What enforced the sandbox: `landlock_seccomp`, `landlock`, `systemd_run`, `bubblewrap`, `unshare`.
+    /// What enforced the sandbox: `landlock_seccomp`, `systemd_run`, `bubblewrap`, `unshare`.
     pub by: Option<String>,
     /// The kinds of sockets that it could open: `unix`, `netlink`, `network`.
     pub sockets: Vec<String>,

@@ -210,7 +210,7 @@ pub struct Resource {
 pub struct ReadSandbox {
     /// Whether there is one.
     pub enforced: bool,
-    /// What enforces it: `landlock_seccomp`, `landlock`, `systemd_run`, `bubblewrap`, `unshare`.
+    /// What enforces it: `landlock_seccomp`, `systemd_run`, `bubblewrap`, `unshare`.
     pub by: Option<String>,
     /// The same for people: `bubblewrap, no network`.
     pub phrase: String,

@@ -105,3 +105,47 @@ fn sockets_that_reading_needs_are_the_ones_declared_for_each_program() {
         );
     }
 }
+
+#[test]
+fn only_what_every_program_needs_is_shared() {
+    for (command, unix, network, netlink) in [
+        ("uptime", false, false, false),
+        ("docker ps", true, false, false),
+        ("timeout 5 docker ps", true, false, false),
+        (
+            "systemctl status nginx 2>&1 || docker ps; echo done",
+            true,
+            false,
+            false,
+        ),
+        ("systemctl status nginx && uptime", false, false, false),
+        ("docker ps; ss -ltn", false, false, false),
+        ("ip route; ss -ltn", false, false, true),
+        ("echo docker ps", false, false, false),
+        (
+            "for x in a b; do docker logs --tail 5 $x; done",
+            true,
+            false,
+            false,
+        ),
+        (
+            "for x in a b; do docker logs --tail 5 $x | grep error; done",
+            false,
+            false,
+            false,
+        ),
+        ("docker ps | grep 'a;b'", false, false, false),
+        ("docker ps -q | xargs docker inspect", true, false, false),
+        ("(docker ps)", true, false, false),
+        ("sh -c 'docker ps; cat /etc/hostname'", false, false, false),
+        ("curl -s https://example.com | jq .", false, false, false),
+        ("if docker ps; then docker images; fi", true, false, false),
+    ] {
+        let needs = classify(command).shared_needs;
+        assert_eq!(
+            (needs.unix, needs.network, needs.netlink),
+            (unix, network, netlink),
+            "{command}"
+        );
+    }
+}

@@ -28,7 +28,7 @@ impl Fleet {
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
         let plan = started.plan();
-        let id = match self.place(plan).await? {
+        let id = match self.place(plan)? {
             Place::Here(local) => return local.control(started, cancel).await,
             Place::There(id) => id,
         };

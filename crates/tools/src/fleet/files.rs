@@ -29,7 +29,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        match self.place(started.plan()).await? {
+        match self.place(started.plan())? {
             Place::Here(local) => local.read_file(started).await,
             Place::There(id) => self.file_there(started, &id, cancel).await,
         }
@@ -40,7 +40,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        let id = match self.place(started.plan()).await? {
+        let id = match self.place(started.plan())? {
             Place::Here(local) => return local.list_directory(started).await,
             Place::There(id) => id,
         };

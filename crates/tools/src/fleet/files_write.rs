@@ -75,7 +75,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        let id = match self.place(started.plan()).await? {
+        let id = match self.place(started.plan())? {
             Place::Here(local) => return local.edit_file(started).await,
             Place::There(id) => id,
         };
@@ -101,7 +101,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        match self.place(started.plan()).await? {
+        match self.place(started.plan())? {
             Place::Here(local) => local.write_file(started).await,
             Place::There(id) => self.write_there(started, &id, cancel).await,
         }
@@ -112,7 +112,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        let id = match self.place(started.plan()).await? {
+        let id = match self.place(started.plan())? {
             Place::Here(local) => return local.delete_file(started).await,
             Place::There(id) => id,
         };
@@ -174,6 +174,7 @@ impl Fleet {
             argv: &argv,
             stdin: None,
             sockets: &[],
+            stages: &[],
             form: Form::Fixed,
             limits,
         };

@@ -134,7 +134,7 @@ impl Fleet {
         started: &Started,
         _cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        let id = match self.place(started.plan()).await? {
+        let id = match self.place(started.plan())? {
             Place::Here(local) => return local.snapshot(started),
             Place::There(id) => id,
         };

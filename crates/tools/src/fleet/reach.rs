@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use interlock_exec::{UnitName, argv_of};
+use interlock_exec::{Stderr, UnitName, argv_of, pipeline_of};
 use interlock_gate::{Plan, Started};
-use interlock_infra::{Error as InfraError, Exit, Form, Job, Limits, Output, Probe};
+use interlock_infra::{Error as InfraError, Errors, Exit, Form, Job, Limits, Output, Probe, Stage};
 use interlock_protocol::{
     AnalysisWall, Captured, ErrorCode, Observation, ResourceId, SandboxWall, SocketKind, ToolKind, WallKind,
     Walls,
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::local::arguments;
 use crate::local::unit::Unit;
 use crate::options::count;
+use crate::sockets;
 use crate::{Done, LocalHost, Reading};
 
 /// From here on an exit code says that a shell could not run the command.
@@ -35,7 +36,7 @@ pub(super) enum Place<'a> {
 
 impl Fleet {
     /// Where a plan runs: its target, or this machine where it names none.
-    pub(super) async fn place(&self, plan: &Plan) -> Result<Place<'_>, Failure> {
+    pub(super) fn place(&self, plan: &Plan) -> Result<Place<'_>, Failure> {
         let local = self.inner.local.as_ref();
         if let Some(target) = &plan.target {
             return Ok(match local.filter(|local| *local.id() == target.id) {
@@ -95,6 +96,7 @@ impl Fleet {
             argv,
             stdin,
             sockets: &[],
+            stages: &[],
             form: Form::Fixed,
             limits: self.limits(started.plan()),
         };
@@ -109,11 +111,12 @@ impl Fleet {
         command: &str,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        let sockets = sockets_of(command);
+        let sockets = sockets::needed(command);
         let job = Job {
             argv: &argv(command),
             stdin: None,
             sockets: &sockets,
+            stages: &stages(command, &sockets),
             form: Form::Free,
             limits: self.limits(started.plan()),
         };
@@ -132,6 +135,7 @@ impl Fleet {
             argv,
             stdin: None,
             sockets: &[],
+            stages: &[],
             form: Form::Fixed,
             limits: self.limits(started.plan()),
         };
@@ -181,19 +185,6 @@ impl Fleet {
     }
 }
 
-/// The kinds of sockets that a command needs, as the table of programs declares them.
-fn sockets_of(command: &str) -> Vec<SocketKind> {
-    let needs = interlock_shell::classify(command).needs;
-    [
-        (needs.unix, SocketKind::Unix),
-        (needs.netlink, SocketKind::Netlink),
-        (needs.network, SocketKind::Network),
-    ]
-    .into_iter()
-    .filter_map(|(needed, kind)| needed.then_some(kind))
-    .collect()
-}
-
 /// The walls that a reading passed, by who wrote its command and what it ran in.
 pub(super) fn walls_of(form: Form, output: &Output) -> Option<Walls> {
     let analysis = match form {
@@ -221,6 +212,29 @@ fn sandbox_note(output: &Output, argv: &[String]) -> Option<&'static str> {
         "the command ran in a network of its own: /proc/net shows that one, and not the machine's; `ss` and `ip` show the \
          machine's",
     )
+}
+
+/// The programs of a plain pipeline, if one of them needs a kind of socket that not all of them need.
+fn stages(command: &str, shared: &[SocketKind]) -> Vec<Stage> {
+    let Some(pipeline) = pipeline_of(command).filter(|pipeline| pipeline.len() > 1) else {
+        return Vec::new();
+    };
+    let stages: Vec<Stage> = pipeline
+        .into_iter()
+        .map(|simple| Stage {
+            sockets: sockets::needed(&simple.text),
+            argv: simple.words,
+            errors: match simple.stderr {
+                Stderr::Kept => Errors::Kept,
+                Stderr::Null => Errors::Dropped,
+                Stderr::Output => Errors::Joined,
+            },
+        })
+        .collect();
+    if stages.iter().all(|stage| stage.sockets == shared) {
+        return Vec::new();
+    }
+    stages
 }
 
 /// A command line as an argument vector: its words if it is plain, else for a shell to read.

@@ -23,7 +23,7 @@ const NO_JOURNAL: &str = "No journal files were";
 impl Fleet {
     pub(super) async fn read(&self, started: &Started, cancel: &CancellationToken) -> Result<Done, Failure> {
         let plan = started.plan();
-        let id = match self.place(plan).await? {
+        let id = match self.place(plan)? {
             Place::Here(local) => return local.read(started, cancel).await,
             Place::There(id) => id,
         };
@@ -49,7 +49,7 @@ impl Fleet {
         started: &Started,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
-        match self.place(started.plan()).await? {
+        match self.place(started.plan())? {
             Place::Here(local) => local.logs(started, cancel).await,
             Place::There(id) => self.logs(started, &id, cancel).await,
         }

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use interlock_exec::{Exit, Output, Program, Sandbox};
 use interlock_gate::Started;
-use interlock_protocol::{
-    AnalysisWall, Captured, ContentHash, ErrorCode, SandboxWall, SocketKind, ToolKind, WallKind, Walls,
-};
+use interlock_protocol::{AnalysisWall, Captured, ContentHash, ErrorCode, ToolKind, Walls};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,11 +17,12 @@ use crate::failure::Failure;
 const COULD_NOT_RUN: i32 = 126;
 
 impl LocalHost {
-    /// Runs a program for a plan and says what came of it.
+    /// Runs a program for a plan and says what came of it. `analysis` is why a read was taken for one.
     pub(super) async fn run_program(
         &self,
         started: &Started,
         program: Program,
+        analysis: AnalysisWall,
         cancel: &CancellationToken,
     ) -> Result<Done, Failure> {
         let plan = started.plan();
@@ -80,38 +79,14 @@ impl LocalHost {
         Ok(match plan.kind {
             ToolKind::Resolve | ToolKind::Read => {
                 let walls = Walls {
-                    analysis: match plan.command {
-                        Some(_) => AnalysisWall::Read,
-                        None => AnalysisWall::FixedForm,
-                    },
-                    sandbox: wall_of(&output.sandbox),
+                    analysis,
+                    sandbox: output.sandbox.wall(),
                 };
                 let reading = self.reading(taken_at, data, Vec::new());
                 done.with_reading(reading.with_walls(Some(walls)))
             }
             ToolKind::Write => done,
         })
-    }
-}
-
-/// What held a command, as evidence says it.
-fn wall_of(sandbox: &Sandbox) -> SandboxWall {
-    match sandbox {
-        Sandbox::Full { .. } => landlock(&[]),
-        Sandbox::Files { .. } => landlock(&["devices or signals to other processes (the kernel is too old)"]),
-        Sandbox::None { reason } => SandboxWall::None {
-            reason: reason.clone(),
-        },
-    }
-}
-
-/// Landlock alone: what is written to files is refused. Every socket can be opened.
-pub(super) fn landlock(missing: &[&str]) -> SandboxWall {
-    let missing = ["system calls (no seccomp filter)"].iter().chain(missing);
-    SandboxWall::Enforced {
-        by: WallKind::Landlock,
-        sockets: SocketKind::ALL.to_vec(),
-        missing: missing.map(|&phrase| phrase.to_owned()).collect(),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use interlock_exec::{Program, UnitName};
 use interlock_gate::Started;
+use interlock_protocol::AnalysisWall;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{LocalHost, arguments, unit};
 use crate::Done;
 use crate::failure::Failure;
+use crate::sockets;
 
 impl LocalHost {
     pub(crate) async fn control(
@@ -23,7 +25,9 @@ impl LocalHost {
                     .command
                     .as_deref()
                     .ok_or_else(|| Failure::missing("command"))?;
-                self.run_program(started, Program::command(command), cancel).await
+                let program = Program::command(command, sockets::needed);
+                self.run_program(started, program, AnalysisWall::Read, cancel)
+                    .await
             }
             Some("service_start") => self.service(started, "start", cancel).await,
             Some("service_stop") => self.service(started, "stop", cancel).await,
@@ -47,7 +51,7 @@ impl LocalHost {
         unit::require_systemd()?;
         let program = Program::new(["systemctl", "--no-ask-password", verb, "--", name.as_str()])?;
         let done = self
-            .run_program(started, program, cancel)
+            .run_program(started, program, AnalysisWall::FixedForm, cancel)
             .await
             .map_err(|failure| failure.summary(format!("systemd did not {verb} the unit")))?;
         let taken_at = Timestamp::now();
@@ -69,6 +73,7 @@ impl LocalHost {
     ) -> Result<Done, Failure> {
         unit::require_systemd()?;
         let program = Program::new(["systemctl", "--no-ask-password", verb])?;
-        self.run_program(started, program, cancel).await
+        self.run_program(started, program, AnalysisWall::FixedForm, cancel)
+            .await
     }
 }

@@ -2,7 +2,7 @@
 
 use interlock_exec::UnitName;
 use interlock_gate::{Plan, ReadTarget, ResolvedResource, Where};
-use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall, WallKind};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -15,7 +15,11 @@ impl LocalHost {
     pub(crate) fn read_sandbox(&self) -> SandboxWall {
         if self.inner.runner.requires_sandbox() {
             // Where it cannot be enforced, nothing runs.
-            super::command::landlock(&[])
+            SandboxWall::Enforced {
+                by: WallKind::LandlockSeccomp,
+                sockets: Vec::new(),
+                missing: Vec::new(),
+            }
         } else {
             SandboxWall::None {
                 reason: "commands on this machine run without one where the kernel offers none".to_owned(),

@@ -2,7 +2,7 @@
 
 use interlock_exec::{Program, UnitName, argv_of};
 use interlock_gate::Started;
-use interlock_protocol::Observation;
+use interlock_protocol::{AnalysisWall, Observation};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +11,7 @@ use crate::Done;
 use crate::failure::Failure;
 use crate::file::{self, Keep, Search};
 use crate::options::count;
+use crate::sockets;
 
 /// What journald's reader says, on its error stream, when there is nothing to read.
 const NO_JOURNAL: &str = "No journal files were";
@@ -28,8 +29,9 @@ impl LocalHost {
                     .command
                     .as_deref()
                     .ok_or_else(|| Failure::missing("command"))?;
+                let program = Program::command(command, sockets::needed);
                 let done = self
-                    .run_program(started, Program::command(command), cancel)
+                    .run_program(started, program, AnalysisWall::Read, cancel)
                     .await?;
                 Ok(self.with_units(done, units_of(command)).await)
             }
@@ -90,7 +92,9 @@ impl LocalHost {
         if let Some(since) = arguments::text(plan, "since") {
             argv.push(format!("--since={since}"));
         }
-        let done = self.run_program(started, Program::new(argv)?, cancel).await?;
+        let done = self
+            .run_program(started, Program::new(argv)?, AnalysisWall::FixedForm, cancel)
+            .await?;
         let data = done.response.outcome().ok();
         let text = |key: &str| {
             data.and_then(|data| data.get(key)?.as_str())

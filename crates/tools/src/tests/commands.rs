@@ -3,8 +3,7 @@
 use std::fs;
 
 use interlock_protocol::{
-    AnalysisWall, ErrorCode, Observation, Outcome, ResourceId, SandboxWall, SocketKind, Verification,
-    WallKind,
+    AnalysisWall, ErrorCode, Observation, Outcome, ResourceId, SandboxWall, Verification, WallKind,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -37,13 +36,27 @@ async fn a_read_command_runs_and_is_evidence_about_this_machine() {
         let walls = reading.walls.unwrap();
         assert_eq!(walls.analysis, AnalysisWall::Read);
         assert_eq!(walls.sandbox.is_enforced(), data.get("without_sandbox").is_none());
-        if let SandboxWall::Enforced { by, sockets, missing } = &walls.sandbox {
-            assert_eq!((*by, sockets.as_slice()), (WallKind::Landlock, SocketKind::ALL));
-            assert_eq!(missing[0], "system calls (no seccomp filter)");
-        }
-        assert!(!walls.sandbox.suffices());
-        assert!(!stage.host.read_sandbox().suffices());
     }
+}
+
+#[tokio::test]
+async fn a_reading_says_which_walls_it_passed() {
+    let mut stage = Stage::discovered().await;
+    let path = stage.file("words", "one\n");
+    let arguments = stage.read("exec", json!({"command": format!("cat {path}")}));
+    let done = stage.run("infra_read", arguments).await;
+    let data = done.response.outcome().unwrap().clone();
+    let walls = done.reading.unwrap().walls.unwrap();
+    assert_eq!(walls.analysis, AnalysisWall::Read);
+    match walls.sandbox {
+        SandboxWall::Enforced { by, sockets, .. } => {
+            assert_eq!((by, sockets), (WallKind::LandlockSeccomp, Vec::new()));
+        }
+        SandboxWall::None { reason } => assert_eq!(data["without_sandbox"], reason),
+    }
+    let arguments = stage.read("file", json!({"path": path}));
+    let typed = stage.run("infra_read", arguments).await;
+    assert_eq!(typed.reading.unwrap().walls, None);
 }
 
 #[tokio::test]

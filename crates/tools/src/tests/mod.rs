@@ -1,5 +1,6 @@
 //! Calls through a real gate, to this machine or to a cluster over real wires, and back.
 
+mod audit;
 mod box_of_tools;
 mod commands;
 mod files;

@@ -56,7 +56,7 @@ pub(super) fn judge(machine: &Machine, profile: Profile, text: &str) -> Result<(
         text.lines()
             .filter_map(move |line| line.strip_prefix(key)?.strip_prefix('='))
     };
-    let one = |key: &'static str| values(key).last().unwrap_or("nothing");
+    let one = |key: &'static str| values(key).next_back().unwrap_or("nothing");
     if values("canary").ne(["began", "ended"]) {
         return Err("the test command did not run to its end".to_owned());
     }

@@ -109,9 +109,10 @@ impl Infra {
         for _ in 0..3 {
             let offer = self.offer(resource, way, cancel).await?;
             let wrapped = match &offer {
-                Offer::Holds(profile, machine) => {
+                Offer::Holds(profile, machine) if job.stages.is_empty() => {
                     profile.wrap(machine, job.sockets, job.argv, job.limits.wall)
                 }
+                Offer::Holds(profile, machine) => profile.wrap_pipeline(machine, job.stages, job.limits.wall),
                 Offer::Nothing(reason) if needed => {
                     return Err(Error::NoSandbox {
                         resource: resource.to_string(),
@@ -129,7 +130,7 @@ impl Infra {
                 self.forget_sandbox(resource).await;
                 continue;
             }
-            output.sandbox = Some(offer.wall(job.sockets));
+            output.sandbox = Some(offer.wall(&sockets_of(job)));
             return Ok(output);
         }
         Err(Error::Unsupported(format!(
@@ -232,7 +233,6 @@ async fn try_all(way: &Way, cancel: &CancellationToken) -> Result<Offer, Error> 
 const fn word(kind: WallKind) -> &'static str {
     match kind {
         WallKind::LandlockSeccomp => "interlock-confine",
-        WallKind::Landlock => "Landlock",
         WallKind::SystemdRun => "systemd-run",
         WallKind::Bubblewrap => "bwrap",
         WallKind::Unshare => "unshare",
@@ -244,14 +244,25 @@ async fn ask(way: &Way, argv: &[String], cancel: &CancellationToken) -> Result<O
         argv,
         stdin: None,
         sockets: &[],
+        stages: &[],
         form: super::Form::Fixed,
         limits: TRY,
     };
     Box::pin(super::through(way, &job, cancel)).await
 }
 
+/// The kinds of sockets that one of the programs could open.
+fn sockets_of(job: &Job<'_>) -> Vec<SocketKind> {
+    let of_stages = job.stages.iter().flat_map(|stage| &stage.sockets);
+    job.sockets.iter().chain(of_stages).copied().collect()
+}
+
 fn is_other_boot(output: &Output) -> bool {
     output.exit == Exit::Code(profile::OTHER_BOOT)
         && output.stdout.total == 0
-        && output.stderr.text().trim_end() == profile::OTHER_BOOT_TEXT
+        && output
+            .stderr
+            .text()
+            .lines()
+            .all(|line| line == profile::OTHER_BOOT_TEXT)
 }

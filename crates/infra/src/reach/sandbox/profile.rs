@@ -10,6 +10,8 @@ use interlock_protocol::{SocketKind, WallKind};
 
 use super::offer::Machine;
 use super::seccomp;
+use crate::reach::{Errors, Stage};
+use crate::ssh::quoted;
 
 /// The group that a sandboxed superuser is in, and no other process: without it the kernel would let the command reach the
 /// files of other processes of the superuser through `/proc/PID/root`.
@@ -34,6 +36,25 @@ pub(super) enum Profile {
     UnshareSuperuser,
     /// `unshare` in a user namespace.
     Unshare,
+}
+
+/// What a sandboxed program reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// Nothing.
+    Nothing,
+    /// What the program before it printed.
+    Piped,
+}
+
+impl Input {
+    /// Runs the rest of the arguments.
+    const fn run(self) -> &'static str {
+        match self {
+            Self::Nothing => "exec \"$@\" </dev/null",
+            Self::Piped => "exec \"$@\"",
+        }
+    }
 }
 
 impl Profile {
@@ -93,21 +114,51 @@ impl Profile {
         argv: &[String],
         wall: Duration,
     ) -> Vec<String> {
+        self.around((machine, sockets, argv), Input::Nothing, wall)
+    }
+
+    /// The programs of a pipeline, each under this profile with the sockets that it needs itself. Only our own words and
+    /// quoted ones are read by the shell that connects them.
+    pub(super) fn wrap_pipeline(self, machine: &Machine, stages: &[Stage], wall: Duration) -> Vec<String> {
+        let programs = stages.iter().enumerate().map(|(at, stage)| {
+            let input = if at == 0 { Input::Nothing } else { Input::Piped };
+            let mut text = quoted(&self.around((machine, &stage.sockets, &stage.argv), input, wall));
+            text.push_str(match stage.errors {
+                Errors::Kept => "",
+                Errors::Dropped => " 2>/dev/null",
+                Errors::Joined => " 2>&1",
+            });
+            text
+        });
+        let script = programs.collect::<Vec<_>>().join(" | ");
+        vec!["sh".to_owned(), "-c".to_owned(), script]
+    }
+
+    fn around(
+        self,
+        (machine, sockets, argv): (&Machine, &[SocketKind], &[String]),
+        input: Input,
+        wall: Duration,
+    ) -> Vec<String> {
         let mut words = match self {
-            Self::Systemd => around_systemd(machine, sockets, wall),
-            Self::BubblewrapSuperuser | Self::Bubblewrap => self.around_bubblewrap(machine, sockets),
-            Self::UnshareSuperuser | Self::Unshare => self.around_unshare(machine, sockets),
+            Self::Systemd => around_systemd(machine, sockets, input, wall),
+            Self::BubblewrapSuperuser | Self::Bubblewrap => self.around_bubblewrap(machine, sockets, input),
+            Self::UnshareSuperuser | Self::Unshare => self.around_unshare(machine, sockets, input),
         };
         words.extend(argv.iter().cloned());
         words
     }
 
-    fn around_bubblewrap(self, machine: &Machine, sockets: &[SocketKind]) -> Vec<String> {
+    fn around_bubblewrap(self, machine: &Machine, sockets: &[SocketKind], input: Input) -> Vec<String> {
         let filter = machine
             .processor
             .map(|processor| printable(&seccomp::filter(processor, sockets)))
             .unwrap_or_default();
-        let script = format!("{SAME_BOOT}{WITH_FILTER}");
+        let with_filter = match input {
+            Input::Nothing => WITH_FILTER,
+            Input::Piped => WITH_FILTER_PIPED,
+        };
+        let script = format!("{SAME_BOOT}{with_filter}");
         let mut words = vec!["sh".to_owned(), "-c".to_owned(), script, "interlock".to_owned()];
         words.extend([machine.mark.clone(), filter]);
         if self == Self::BubblewrapSuperuser {
@@ -139,9 +190,9 @@ impl Profile {
         words
     }
 
-    fn around_unshare(self, machine: &Machine, sockets: &[SocketKind]) -> Vec<String> {
+    fn around_unshare(self, machine: &Machine, sockets: &[SocketKind], input: Input) -> Vec<String> {
         let opened = self.opened(sockets);
-        let script = format!("{SAME_BOOT}exec \"$@\" </dev/null");
+        let script = format!("{SAME_BOOT}{}", input.run());
         let mut words = vec!["sh".to_owned(), "-c".to_owned(), script, "interlock".to_owned()];
         words.push(machine.mark.clone());
         words.push("unshare".to_owned());
@@ -181,8 +232,8 @@ impl Profile {
     }
 }
 
-fn around_systemd(machine: &Machine, sockets: &[SocketKind], wall: Duration) -> Vec<String> {
-    let script = format!("{SAME_BOOT}exec \"$@\" </dev/null");
+fn around_systemd(machine: &Machine, sockets: &[SocketKind], input: Input, wall: Duration) -> Vec<String> {
+    let script = format!("{SAME_BOOT}{}", input.run());
     let mut words = vec!["sh".to_owned(), "-c".to_owned(), script, "interlock".to_owned()];
     words.push(machine.mark.clone());
     words.extend(fixed(&[
@@ -281,6 +332,11 @@ shift
 const WITH_FILTER: &str = r#"filter=$1; shift
 printf "$filter" | exec "$@" 3<&0 </dev/null"#;
 
+/// The same for a program that reads a pipe.
+const WITH_FILTER_PIPED: &str = r#"filter=$1; shift
+exec 4<&0
+printf "$filter" | exec "$@" 3<&0 <&4 4<&-"#;
+
 /// Makes every mount read-only, in a mount namespace of its own, and runs the rest of the arguments. Unix sockets that
 /// exist now are covered, unless the first argument says `open`; devices cannot be opened, but for the harmless ones. `mount -n`
 /// keeps no notes in `/run`.
@@ -359,6 +415,24 @@ mod tests {
     fn the_arguments_of_unshare_are_these() {
         insta::assert_snapshot!(wrapped(Profile::UnshareSuperuser, &[]));
         insta::assert_snapshot!(wrapped(Profile::Unshare, &[SocketKind::Netlink]));
+    }
+
+    #[test]
+    fn each_program_of_a_pipeline_gets_a_sandbox_of_its_own() {
+        let stages = [
+            Stage {
+                argv: fixed(&["docker", "ps"]),
+                errors: Errors::Joined,
+                sockets: vec![SocketKind::Unix],
+            },
+            Stage {
+                argv: fixed(&["grep", "it's; $(id)"]),
+                errors: Errors::Dropped,
+                sockets: Vec::new(),
+            },
+        ];
+        let words = Profile::UnshareSuperuser.wrap_pipeline(&machine(), &stages, Duration::from_secs(30));
+        insta::assert_snapshot!(words.join("\n"));
     }
 
     #[test]

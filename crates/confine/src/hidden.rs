@@ -12,7 +12,7 @@ use rustix::io;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
-/// Gives this thread, and what it starts, a view of the files of its own. `Err` where that is not possible, as for an
+/// Gives this process, and what it starts, a view of the files of its own. `Err` where that is not possible, as for an
 /// ordinary user.
 #[expect(
     deprecated,

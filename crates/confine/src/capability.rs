@@ -6,6 +6,8 @@ use rustix::thread::{
     set_capabilities,
 };
 
+use interlock_protocol::SocketKind;
+
 use crate::Profile;
 
 /// What opens the entries of other processes: with any of these, Linux shows the environment of a process to another
@@ -27,10 +29,47 @@ const CHANGING_THE_MACHINE: CapabilitySet = CapabilitySet::SYS_MODULE
     .union(CapabilitySet::MAC_ADMIN)
     .union(CapabilitySet::MAC_OVERRIDE);
 
-/// Gives up, on this thread and for everything it starts, what the profile does not need.
-pub(crate) fn give_up(profile: Profile) -> io::Result<()> {
+/// What changes files, processes and limits. Reading the files of others (`DAC_READ_SEARCH`), the kernel's log
+/// (`SYSLOG`) and acting as another user (`SETUID`, `SETGID`) stay: reads need them.
+const CHANGING_FILES_AND_OTHERS: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::LEASE)
+    .union(CapabilitySet::IPC_OWNER)
+    .union(CapabilitySet::IPC_LOCK)
+    .union(CapabilitySet::SYS_NICE)
+    .union(CapabilitySet::SYS_RESOURCE)
+    .union(CapabilitySet::SYS_PACCT)
+    .union(CapabilitySet::SYS_TTY_CONFIG)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::AUDIT_CONTROL)
+    .union(CapabilitySet::AUDIT_WRITE)
+    .union(CapabilitySet::BLOCK_SUSPEND)
+    .union(CapabilitySet::WAKE_ALARM)
+    .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// What a read may not do besides, for the kinds of sockets that it may open: the kernel shows its packet filter only
+/// to who could change it, and sends an echo request only for who may send any packet.
+fn network_of(sockets: &[SocketKind]) -> CapabilitySet {
+    let mut unwanted = CapabilitySet::NET_BROADCAST;
+    if !sockets.contains(&SocketKind::Netlink) {
+        unwanted |= CapabilitySet::NET_ADMIN;
+    }
+    if !sockets.contains(&SocketKind::Network) {
+        unwanted |= CapabilitySet::NET_RAW;
+    }
+    unwanted
+}
+
+/// Gives up, for this process and for everything it starts, what the profile does not need.
+pub(crate) fn give_up(profile: Profile, sockets: &[SocketKind]) -> io::Result<()> {
     let unwanted = match profile {
-        Profile::ReadOnly => LOOKING_INTO_OTHERS.union(CHANGING_THE_MACHINE),
+        Profile::ReadOnly => LOOKING_INTO_OTHERS
+            .union(CHANGING_THE_MACHINE)
+            .union(CHANGING_FILES_AND_OTHERS)
+            .union(network_of(sockets)),
         Profile::ReadWrite => LOOKING_INTO_OTHERS,
     };
     let mut sets = capabilities(None)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -64,9 +63,6 @@ impl Protected {
     }
 }
 
-/// Devices that show the memory of the machine.
-const MEMORY: [&str; 3] = ["mem", "kmem", "port"];
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Everything at or below the place, and nothing next to it.
@@ -100,21 +96,9 @@ impl Resolved {
         })
     }
 
-    /// Closes the devices that hold files as raw data as well, if there is anything to protect: the superuser could read
-    /// what is protected from the disk itself.
-    pub(crate) fn with_disks(mut self) -> Self {
-        if !self.places.is_empty() {
-            let disks = fs::read_dir("/dev")
-                .into_iter()
-                .flatten()
-                .flatten()
-                .filter(|entry| {
-                    let is_block = entry.file_type().is_ok_and(|kind| kind.is_block_device());
-                    is_block || MEMORY.iter().any(|memory| entry.file_name() == *memory)
-                })
-                .map(|entry| (entry.path(), Extent::Folder));
-            self.places.extend(disks);
-        }
+    /// Closes every device as well.
+    pub(crate) fn with_devices(mut self) -> Self {
+        self.places.push((PathBuf::from("/dev"), Extent::Folder));
         self
     }
 

@@ -1,0 +1,386 @@
+//! Runs the stages of one command and lets nothing of it outlive the control socket.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group,
+    pidfd_open, set_child_subreaper, wait, waitid,
+};
+
+use crate::orders::{Ended, Failed, Held, Orders, Profile, Report, Stage, StageOrders, Stderr, VERSION};
+use crate::{TERMINATE, stage};
+
+/// The longest orders.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How many names are tried for a temporary folder.
+const ATTEMPTS: u32 = 16;
+
+pub(crate) fn run() -> ExitCode {
+    close_fds::set_fds_cloexec(3, &[]);
+    // A copy, because standard input is borrowed for as long as the program runs.
+    let control = match io::stdin().as_fd().try_clone_to_owned() {
+        Ok(control) => UnixStream::from(control),
+        Err(_) => return ExitCode::from(crate::USAGE),
+    };
+    let report = match orders(&control) {
+        Ok(orders) => Supervisor::new(&control, &orders).run(),
+        Err(reason) => Report::Failed(Failed::Orders { reason }),
+    };
+    match say(&control, &report) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody listens any more.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn orders(control: &UnixStream) -> Result<Orders, String> {
+    let mut line = Vec::new();
+    BufReader::new(control.take(MOST_BYTES))
+        .read_until(b'\n', &mut line)
+        .map_err(|error| error.to_string())?;
+    let orders: Orders = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+    if orders.version != VERSION {
+        return Err(format!(
+            "these are orders {}, and this program knows orders {VERSION}",
+            orders.version
+        ));
+    }
+    if orders.stages.is_empty() || orders.stages.iter().any(|stage| stage.argv.is_empty()) {
+        return Err("no command".to_owned());
+    }
+    Ok(orders)
+}
+
+fn say(mut control: &UnixStream, report: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    control.write_all(&line)
+}
+
+/// Why a command is over.
+enum Over {
+    /// Every stage has ended.
+    Ended(Ended),
+    /// The control socket has closed.
+    Abandoned,
+}
+
+struct Supervisor<'a> {
+    control: &'a UnixStream,
+    orders: &'a Orders,
+    temporary: Option<Temporary>,
+    /// The process group of the stages: the number of the first one.
+    group: Option<Pid>,
+}
+
+struct Running {
+    pid: Pid,
+    end: OwnedFd,
+    ended: Option<Ended>,
+}
+
+impl<'a> Supervisor<'a> {
+    fn new(control: &'a UnixStream, orders: &'a Orders) -> Self {
+        Self {
+            control,
+            orders,
+            temporary: None,
+            group: None,
+        }
+    }
+
+    fn run(mut self) -> Report {
+        if self.orders.profile == Profile::ReadOnly {
+            // What a read leaves behind in a group of its own still comes to us, to be killed.
+            if let Err(error) = set_child_subreaper(Some(getpid())) {
+                return no_sandbox(format!("what it starts could not be kept together: {error}"));
+            }
+            match Temporary::make(&self.orders.temporary) {
+                Ok(temporary) => self.temporary = Some(temporary),
+                Err(error) => {
+                    return no_sandbox(format!(
+                        "no temporary folder can be made in `{}`: {error}",
+                        self.orders.temporary.display()
+                    ));
+                }
+            }
+        }
+        let (mut running, held) = match self.start() {
+            Ok(started) => started,
+            Err(failed) => {
+                self.sweep();
+                return Report::Failed(failed);
+            }
+        };
+        if say(self.control, &Report::Started(held)).is_err() {
+            self.sweep();
+            return Report::Ended(Ended::Signal(Signal::KILL.as_raw()));
+        }
+        let over = self.watch(&mut running);
+        self.sweep();
+        Report::Ended(match over {
+            Ok(Over::Ended(ended)) => ended,
+            Ok(Over::Abandoned) | Err(_) => Ended::Signal(Signal::KILL.as_raw()),
+        })
+    }
+
+    /// Starts every stage and waits until each has become its command.
+    fn start(&mut self) -> Result<(Vec<Running>, Held), Failed> {
+        let mut running = Vec::new();
+        let mut reports = Vec::new();
+        let mut input: Option<OwnedFd> = None;
+        let last = self.orders.stages.len() - 1;
+        for (number, stage) in self.orders.stages.iter().enumerate() {
+            let failed = |cause: io::Error| Failed::Spawn {
+                program: stage.argv.first().cloned().unwrap_or_default(),
+                cause: cause.to_string(),
+            };
+            let (output, next) = if number == last {
+                (io::stdout().as_fd().try_clone_to_owned().map_err(failed)?, None)
+            } else {
+                let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+                (write, Some(read))
+            };
+            let (pid, report) = self.start_stage(stage, input.take(), output).map_err(failed)?;
+            self.group.get_or_insert(pid);
+            let end = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
+            running.push(Running {
+                pid,
+                end,
+                ended: None,
+            });
+            reports.push((stage, report));
+            input = next;
+        }
+        let mut held = None;
+        for (stage, report) in reports {
+            let this = began(stage, report)?;
+            // All stages have the same profile; the first that lacks something speaks for all.
+            held = match held.take() {
+                Some(Held::Enforced { missing }) if missing.is_empty() => Some(this),
+                None => Some(this),
+                other => other,
+            };
+        }
+        held.map(|held| (running, held)).ok_or_else(|| Failed::Orders {
+            reason: "no command".to_owned(),
+        })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "the supervisor starts this program again, to be confined and replaced by the command"
+    )]
+    fn start_stage(
+        &self,
+        stage: &Stage,
+        input: Option<OwnedFd>,
+        output: OwnedFd,
+    ) -> io::Result<(Pid, OwnedFd)> {
+        let (report, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+        // Only this process has threads to race with, and it has none.
+        fcntl_setfd(&theirs, FdFlags::empty())?;
+        let orders = StageOrders {
+            version: VERSION,
+            profile: self.orders.profile,
+            policy: self.orders.policy,
+            sockets: stage.sockets.clone(),
+            protected: self.orders.protected.clone(),
+            temporary: self.temporary.as_ref().map(|folder| folder.path.clone()),
+            resources: self.orders.resources,
+            supervisor: getpid().as_raw_nonzero().get(),
+            report: theirs.as_raw_fd(),
+        };
+        let stderr = match stage.stderr {
+            Stderr::Kept => Stdio::inherit(),
+            Stderr::Null => Stdio::null(),
+            Stderr::Output => Stdio::from(output.try_clone()?),
+        };
+        let mut command = std::process::Command::new("/proc/self/exe");
+        command
+            .arg(stage::ROLE)
+            .arg(serde_json::to_string(&orders)?)
+            .arg("--")
+            .args(&stage.argv)
+            .current_dir(&self.orders.folder)
+            .env_clear()
+            .envs(&self.orders.env)
+            .stdin(input.map_or_else(Stdio::null, Stdio::from))
+            .stdout(Stdio::from(output))
+            .stderr(stderr)
+            .process_group(self.group.map_or(0, |group| group.as_raw_nonzero().get()));
+        if let Some(temporary) = &self.temporary {
+            command.env("TMPDIR", &temporary.path);
+        }
+        let child = command.spawn()?;
+        Ok((Pid::from_child(&child), report))
+    }
+
+    /// Waits for the end of every stage, or of the control socket.
+    fn watch(&self, running: &mut [Running]) -> io::Result<Over> {
+        loop {
+            if let Some(over) = all_ended(running) {
+                return Ok(Over::Ended(over));
+            }
+            let (told, ended) = {
+                let mut waiting = vec![PollFd::new(self.control, PollFlags::IN)];
+                let alive: Vec<usize> = (0..running.len())
+                    .filter(|&index| running[index].ended.is_none())
+                    .collect();
+                waiting.extend(
+                    alive
+                        .iter()
+                        .map(|&index| PollFd::new(&running[index].end, PollFlags::IN)),
+                );
+                match poll(&mut waiting, None) {
+                    Ok(_) => {}
+                    Err(Errno::INTR) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+                let ended: Vec<usize> = alive
+                    .iter()
+                    .zip(&waiting[1..])
+                    .filter(|(_, descriptor)| !descriptor.revents().is_empty())
+                    .map(|(&index, _)| index)
+                    .collect();
+                (!waiting[0].revents().is_empty(), ended)
+            };
+            for index in ended {
+                running[index].ended = Some(end_of(&running[index])?);
+            }
+            if told {
+                let mut byte = [0];
+                let mut control = self.control;
+                match control.read(&mut byte) {
+                    Ok(1) if byte[0] == TERMINATE => self.signal(Signal::TERM),
+                    Ok(_) | Err(_) => return Ok(Over::Abandoned),
+                }
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // Nothing is left to signal if this fails.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Kills what is left of the command. Of a write only its process group: a write may have started a service.
+    fn sweep(&self) {
+        self.signal(Signal::KILL);
+        if self.orders.profile == Profile::ReadWrite {
+            return;
+        }
+        // Whatever a killed process had started becomes a child of this one.
+        loop {
+            for child in children() {
+                let _ = kill_process(child, Signal::KILL);
+            }
+            match wait(WaitOptions::empty()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn no_sandbox(reason: String) -> Report {
+    Report::Failed(Failed::NoSandbox { reason })
+}
+
+/// The end of the last stage, once all have ended: as in a shell.
+fn all_ended(running: &[Running]) -> Option<Ended> {
+    let ends: Option<Vec<Ended>> = running.iter().map(|stage| stage.ended).collect();
+    ends?.pop()
+}
+
+/// The status of a stage that has ended. It is left to be waited for, so that its number is no one else's.
+fn end_of(stage: &Running) -> io::Result<Ended> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(stage.pid), options) {
+            Ok(Some(status)) => {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Ended::Code(code),
+                    (None, Some(signal)) => Ended::Signal(signal),
+                    (None, None) => Ended::Code(-1),
+                });
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What holds a stage, once it has become its command.
+fn began(stage: &Stage, report: OwnedFd) -> Result<Held, Failed> {
+    let failed = |cause: String| Failed::Spawn {
+        program: stage.argv.first().cloned().unwrap_or_default(),
+        cause,
+    };
+    let mut text = String::new();
+    File::from(report)
+        .read_to_string(&mut text)
+        .map_err(|error| failed(error.to_string()))?;
+    // What holds it, and behind that why it did not begin, if it did not.
+    match text.lines().last() {
+        None => Err(failed("it ended before it was confined".to_owned())),
+        Some(line) => match serde_json::from_str::<Failed>(line) {
+            Ok(failed) => Err(failed),
+            Err(_) => serde_json::from_str::<Held>(line).map_err(|error| failed(error.to_string())),
+        },
+    }
+}
+
+/// The children of this process.
+fn children() -> Vec<Pid> {
+    fs::read_to_string("/proc/thread-self/children")
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .filter_map(|number| Pid::from_raw(number.parse().ok()?))
+        .collect()
+}
+
+/// A folder of a read's own. Dropping it removes it.
+struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn make(base: &Path) -> io::Result<Self> {
+        let process = getpid().as_raw_nonzero();
+        let mut number = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.subsec_nanos());
+        for _ in 0..ATTEMPTS {
+            let path = base.join(format!("interlock-read-{process}-{number:08x}"));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    number = number.wrapping_add(1);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
