@@ -149,7 +149,8 @@ pub(crate) fn resolve(
             }
             if found.is_empty() && action.placement == Placement::Inside {
                 // It names none: the machine that Interlock runs on is meant, and routed like any other.
-                found.push(look_up(&mut names, action, "", None, about)?);
+                let here = look_up(&mut names, action, "", None, about)?;
+                found.extend(here.resource.is_some().then_some(here));
             }
             first(found)
         }

@@ -98,6 +98,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Calls of unknown tools or with wrong arguments",
     ),
     (
+        "interlock_read_sandbox_block_total",
+        "Commands refused because a read sandbox is required and their machine offers none",
+    ),
+    (
         "interlock_routing_mismatch_block_total",
         "Calls to a host that stands in for what is on it",
     ),

@@ -173,6 +173,9 @@ fn steady(text: &str, folder: &Path) -> String {
             r"\b\d+ bytes sent, \d+ received, \[n\] tokens in, \d+ out",
             "[n] bytes sent and so on",
         ),
+        // What the kernel of this machine can enforce.
+        (r"Ran read-only: [^\n]*", "Ran read-only: [sandbox]"),
+        (r"No sandbox on this target: [^\n]*", "Ran read-only: [sandbox]"),
         // Columns are as wide as the longest name of this machine.
         (r"(\S)  +", "$1  "),
     ];

@@ -7,8 +7,9 @@ use interlock_gate::{ApprovalToken, FourEyes, KillSwitch};
 use interlock_protocol::{ControlLevel, ErrorCode, Status};
 use interlock_store::{AuditFilter, Error as StoreError};
 use jiff::SignedDuration;
+use serde_json::json;
 
-use crate::fixture::{Lab, RESTART, Wish, operator, says, user};
+use crate::fixture::{ADDRESS, Lab, RESTART, Wish, calls, find, host, operator, says, user};
 
 fn controlled() -> Wish {
     Wish::script(RESTART).level(ControlLevel::Controlled)
@@ -70,6 +71,58 @@ async fn of_many_who_approve_at_once_exactly_one_wins() {
         assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
         assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
         lab.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn a_held_read_runs_where_it_was_held_for_by_whatever_name_and_after_a_restart() {
+    let exec = |target: &str| json!({ "action": "exec", target: ADDRESS, "command": "cat /etc/shadow" });
+    let named = [
+        ("not discovered", "infra_read", "command", exec("target_host")),
+        (
+            "not discovered, as an id",
+            "infra_read",
+            "command",
+            exec("target_resource_id"),
+        ),
+    ];
+    for (case, tool, about, arguments) in named {
+        for (restart, edits) in [(false, false), (true, false), (false, true), (true, true)] {
+            let case = format!("{case}, restart {restart}, edited {edits}");
+            let wish = || {
+                let replies = [calls([find()]), calls([(tool, arguments.clone())]), says("Read.")];
+                Wish::replies(replies).level(ControlLevel::Controlled)
+            };
+            let first = Lab::new(wish());
+            let (session, outcome) = first.ask("who has a password?").await;
+            let refusals = first.refusals(&session).await;
+            assert_eq!(outcome.status, Status::Held, "{case}: {refusals:?}");
+            let mut hold = first.hold().await;
+            let second = restart.then(|| Lab::in_folder(&first.folder.path, wish()));
+            let lab = second.as_ref().unwrap_or(&first);
+            let plan = lab.store.hold(&hold).await.unwrap().plan;
+            assert_eq!(plan.resource(), Some(&host()), "{case}: {plan:?}");
+            if edits {
+                let mut other = plan.arguments.clone();
+                let text = other[about].as_str().unwrap().replace("shadow", "gshadow");
+                other.insert(about.to_owned(), json!(text));
+                let edited = lab.engine.edit(&hold, &user("otto"), other).await.unwrap();
+                assert_eq!(edited.plan.resource(), Some(&host()), "{case}");
+                hold = edited.id;
+            }
+            lab.engine.approve(&hold, &operator()).await.unwrap();
+            let outcome = lab.engine.work_on(&session).await.unwrap();
+            assert_eq!(outcome.status, Status::Completed, "{case}: {outcome:?}");
+            let ran = lab.store.snapshot(&session).await.unwrap().calls;
+            let plan = &ran.last().unwrap().started.plan;
+            let shadow = if edits { "/etc/gshadow" } else { "/etc/shadow" };
+            assert!(
+                plan.arguments[about].as_str().unwrap().ends_with(shadow),
+                "{case}: {plan:?}"
+            );
+            assert!(ran.last().unwrap().receipt.is_some(), "{case}");
+            lab.prove(&session).await;
+        }
     }
 }
 

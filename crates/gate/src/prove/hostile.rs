@@ -218,7 +218,14 @@ fn step(
                 model.begin(at);
                 return;
             }
-            let Some(call) = random.pick(calls) else { return };
+            let about_it = if random.once_in(6) {
+                about_unseen(model, random, calls)
+            } else {
+                None
+            };
+            let Some((actor, call)) = about_it.or_else(|| Some((actor, random.pick(calls)?))) else {
+                return;
+            };
             let given = if random.once_in(3) {
                 random.pick(governance)
             } else {
@@ -320,6 +327,16 @@ fn step(
             }
         }
     }
+}
+
+/// A call about something that was just changed and not looked at yet, by the one who changed it.
+fn about_unseen<'c>(model: &Model<'_>, random: &mut Random, calls: &'c [Call]) -> Option<(Actor, &'c Call)> {
+    let unseen: Vec<_> = model.ledger.unseen.values().collect();
+    let unseen = random.pick(&unseen)?;
+    let id = unseen.resource.to_string();
+    let about: Vec<&Call> = calls.iter().filter(|call| call.text.contains(&id)).collect();
+    let call = random.pick(&about)?;
+    Some((unseen.actor.clone(), *call))
 }
 
 fn actor(random: &mut Random) -> Option<Actor> {

@@ -122,34 +122,38 @@ fn knows(kind: &str, resources: usize) -> String {
     }
 }
 
-/// How old the result of trying the store may be. Anybody may ask, and a write costs a sync of the disk.
+/// How old the result of writing to the store may be. Anybody may ask, and a write costs a sync of the disk.
 const STORE_TRIED: Duration = Duration::from_secs(2);
 /// The least room on the disk of the store. What is accepted with less may not fit.
 const LEAST_ROOM: u64 = 1024 * 1024;
 
 /// Whether the store can be read and written to, and has room for more.
 async fn store(app: &App) -> Check {
+    if let Err(error) = app.store().setting("kill_switch").await {
+        tracing::error!(%error, "the store cannot be read");
+        return store_check(false, "it cannot be read; the server's log says why".to_owned());
+    }
     let mut known = app.store_check().lock().await;
     if let Some((at, check)) = &*known
         && at.elapsed() < STORE_TRIED
     {
         return check.clone();
     }
-    let check = try_store(app).await;
+    let check = try_to_write(app).await;
     *known = Some((Instant::now(), check.clone()));
     check
 }
 
-async fn try_store(app: &App) -> Check {
-    let check = |ok, detail: String| Check {
+fn store_check(ok: bool, detail: String) -> Check {
+    Check {
         name: "store".to_owned(),
         ok,
         detail,
-    };
-    if let Err(error) = app.store().setting("kill_switch").await {
-        tracing::error!(%error, "the store cannot be read");
-        return check(false, "it cannot be read; the server's log says why".to_owned());
     }
+}
+
+async fn try_to_write(app: &App) -> Check {
+    let check = store_check;
     match app.store().check_write().await {
         Ok(()) => {}
         Err(interlock_store::Error::Full { .. }) => {
