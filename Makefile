@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-web test-api test-realmodel test-sandbox audit-walls audit-reads lint lint-web audit bench bench-sessions bench-server fuzz fuzz-oracles web
+.PHONY: help demo build test test-rust test-roots test-web test-api test-realmodel test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -49,6 +49,19 @@ test-rust: web ## run the tests of the rooms
 	fi
 
 test: test-rust test-web ## run every test
+
+# A test of the shell analysis must pass whatever programs a machine has.
+test-roots: ## run the tests of the shell analysis in a bare, a busybox, a plain and this machine's root, as root and as a user
+	@scripts/test-roots
+
+# The tests run a fixed set of programs. This runs whatever is installed; what it finds is for a person to judge.
+audit-table: ## run every example of the shell table whose program is installed, and report what tries to write or to connect
+	@scripts/test-tools
+	cargo run --locked --quiet --package interlock-shell --example audit-table -- $(PROGRAMS)
+
+# See docs/shell.md for the corpora and their format.
+measure-shell: ## count false allows and false blocks of the shell analysis in CORPUS="a.tsv b.tsv"
+	@cargo run --locked --quiet --package interlock-shell --example measure-shell -- $(CORPUS)
 
 # The page's logic, then the page itself in a real browser, against the real binary.
 test-web: web ## run the tests of the dashboard
@@ -126,8 +139,9 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 	$(call say,lists and details over 100000 sessions)
 	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/list-load"
 
-# The generators of the shell analysis, against the real sed, awk, shells, find, jq and sqlite3, with new seeds.
-ORACLES := sed awk shell find jq sql
+# The generators of the shell analysis, against the real sed, awk, shells, find, jq and sqlite3, with new seeds: scripts, folders
+# and loops, and commands from the flags of the table under strace.
+ORACLES := sed awk shell find jq sql folders watched
 
 fuzz: fuzz-oracles ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)

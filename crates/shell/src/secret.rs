@@ -259,6 +259,21 @@ const DEVICES: &[&str] = &[
 /// Names of sockets and pipes, which hand what they hold to the one who reads.
 const PIPES: &[&str] = &["*.sock", "*.socket", "*.fifo", "*.pipe", "fifo", "initctl"];
 
+/// Folders that are no symbolic links on any usual system, so that `..` behind them leads where it seems to.
+const REAL_FOLDERS: &[&str] = &[
+    "/boot",
+    "/dev",
+    "/etc",
+    "/proc",
+    "/sys",
+    "/usr",
+    "/usr/share",
+    "/var",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+];
+
 /// Files that can be read for ever, or that wait.
 const ENDLESS: &[&str] = &[
     "/dev/zero",
@@ -399,8 +414,9 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 .iter()
                 .find_map(|scheme| path.strip_prefix(scheme))
                 .unwrap_or(path);
+            let wherever = wherever_it_climbs(path);
             let path = normal(path);
-            Nature {
+            let nature = Nature {
                 secret: is_secret(&path),
                 endless: is_one_of(&path, &NEVER_ENDS),
                 harmful: is_one_of(&path, &ACTS)
@@ -408,10 +424,12 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                     || path.starts_with("/dev/")
                         && !is_one_of(&path, &MAY_BE_READ)
                         && !is_one_of(&path, &SECRET),
-            }
+            };
+            nature.or(wherever)
         }
         Value::Unknown(unknown) => match &unknown.glob {
             Some(glob) => {
+                let wherever = wherever_it_climbs(glob);
                 let glob = normal(glob);
                 let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
                 let absolute = glob.starts_with('/');
@@ -423,11 +441,12 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 let secret = SECRET
                     .iter()
                     .any(|known| (!ordinary || known.pattern.starts_with('/')) && known.overlaps(&glob));
-                Nature {
+                let nature = Nature {
                     secret,
                     endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
                     harmful: devices || absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
-                }
+                };
+                nature.or(wherever)
             }
             None => Nature {
                 secret: true,
@@ -435,6 +454,15 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 harmful: false,
             },
         },
+    }
+}
+
+/// What a path could be besides what it seems to be, where it could lead anywhere.
+fn wherever_it_climbs(path: &str) -> Nature {
+    if climbs_behind_a_name(path) {
+        nature_anywhere(path)
+    } else {
+        Nature::default()
     }
 }
 
@@ -458,12 +486,15 @@ fn is_secret(path: &str) -> bool {
 
 /// Whether a path that a tool was given, a file or a folder with all below it, shows secrets.
 pub(crate) fn path_shows_secrets(path: &str) -> bool {
-    is_secret(&normal(path)) || tree_holds_secrets(&Arg::known(path))
+    climbs_behind_a_name(path) || is_secret(&normal(path)) || tree_holds_secrets(&Arg::known(path))
 }
 
 /// Whether a folder that is read whole holds one of the secrets.
 pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
     let Some(path) = arg.text() else { return true };
+    if climbs_behind_a_name(path) {
+        return true;
+    }
     let path = normal(path);
     let path = path.trim_end_matches('/');
     let home = path.starts_with("/home/") && path.matches('/').count() == 2;
@@ -487,6 +518,29 @@ pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
     })
+}
+
+/// Whether `..` follows a name that could be a symbolic link: `/var/run/../etc/shadow` is `/etc/shadow`. Such a path could lead
+/// anywhere.
+fn climbs_behind_a_name(path: &str) -> bool {
+    let mut folder = String::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if folder.is_empty() => {}
+            ".." => {
+                if !path.starts_with('/') || !REAL_FOLDERS.contains(&folder.as_str()) {
+                    return true;
+                }
+                folder.truncate(folder.rfind('/').unwrap_or(0));
+            }
+            _ => {
+                folder.push('/');
+                folder.push_str(part);
+            }
+        }
+    }
+    false
 }
 
 /// Folds `//`, `/./`, `x/..` and links that lead around, so that one file has one name.
@@ -513,10 +567,11 @@ pub(crate) fn normal(path: &str) -> String {
     // What climbs out of where we are ends at the root.
     let climbs = parts.iter().take_while(|part| **part == "..").count();
     let absolute = absolute || climbs > 0;
-    // Roots seen through another door are the same files.
-    let skip = match parts.as_slice() {
-        ["proc", _, "root", ..] | ["proc", "self" | "thread-self", "cwd", ..] if absolute => 3,
-        _ => climbs,
+    // Roots and folders seen through another door are the same files.
+    let (absolute, skip) = match parts.as_slice() {
+        ["proc", _, "root", ..] if absolute => (true, 3),
+        ["proc", "self" | "thread-self", "cwd", ..] if absolute => (false, 3),
+        _ => (absolute, climbs),
     };
     let joined = parts[skip..].join("/");
     if absolute { format!("/{joined}") } else { joined }
@@ -555,6 +610,11 @@ mod tests {
             "/proc/1/environ",
             "/proc/1/root/etc/shadow",
             "/proc/self/cwd/.env",
+            "/proc/self/root/etc/ssl/../shadow",
+            "/var/run/../etc/shadow",
+            "/var/run/../proc/self/environ",
+            "/dev/fd/../environ",
+            "link/../notes",
             "*",
             "/etc/*",
             "$FILE",

@@ -129,6 +129,15 @@ fn secrets_are_noticed_in_every_folder_where_a_command_could_run() {
     sensitive(&[
         "cd /etc && cat shadow",
         "cd /etc; cat ./shadow",
+        "cd /run/secrets; cat /proc/self/cwd/db",
+        "cd /proc/self/cwd; cd /run/secrets; cat //proc/self/./cwd/db",
+        "cd /run; cd /proc/self/cwd/secrets; cat db",
+        "cat /var/run/../etc/shadow",
+        "cat /var/run/../proc/self/environ",
+        "cat link/../notes",
+        "cat /dev/fd/../environ",
+        "grep -r x /var/run/../etc",
+        "sysctl net.ipv6.conf.all.stable_secret",
         "cd /; cat etc/shadow",
         "cd /etc || cd /x; cat shadow",
         "cd /nonexistent; cat shadow",
@@ -499,4 +508,17 @@ fn an_unknown_flag_without_a_value_is_a_write_where_no_manual_was_read() {
 #[test]
 fn an_operand_that_looks_like_a_flag_is_a_write_where_no_manual_was_read() {
     law("-- --flag-of-another-system");
+}
+
+#[test]
+fn flags_that_reach_a_local_socket_say_so() {
+    for command in [
+        "curl --unix-socket /run/docker.sock http://localhost/info",
+        "curl -s --abstract-unix-socket x http://localhost/info",
+        "udevadm settle -t 1",
+    ] {
+        let verdict = classify(command);
+        assert!(verdict.is_bounded_read() && verdict.needs.unix, "{command}");
+    }
+    assert!(!classify("curl http://localhost/info").needs.unix);
 }

@@ -4,6 +4,7 @@
 //! loop: the folder before it stays possible, and a command is judged in every folder that any part of the line could
 //! have entered. That is why a line which enters folders is walked twice, the second time with what the first one found.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 use crate::secret::{self, Nature};
@@ -131,6 +132,12 @@ impl Course {
             }
             return;
         };
+        let normal = secret::normal(text);
+        let text = if text.starts_with('/') && is_relative(&normal) {
+            &normal
+        } else {
+            text
+        };
         let mut folders = self.folders.borrow_mut();
         let mut found = Vec::new();
         if text.starts_with(['/', '~']) {
@@ -170,9 +177,10 @@ impl Course {
 
     fn nature_of(&self, arg: &Arg<'_>) -> Nature {
         let mut nature = secret::nature(arg);
-        let Some(name) = written(arg).filter(|name| is_relative(name)) else {
+        let Some(name) = written(arg).and_then(relative) else {
             return nature;
         };
+        let name = name.as_ref();
         nature.secret |= secret::could_be_secret_somewhere(name);
         for folder in self.folders.borrow().iter() {
             nature = nature.or(secret::nature(&below(folder, arg, name)));
@@ -193,14 +201,13 @@ impl Course {
 
     fn tree(&self, arg: &Arg<'_>) -> bool {
         secret::tree_holds_secrets(arg)
-            || arg.text().is_some_and(|text| {
-                is_relative(text)
-                    && (self.anywhere.get()
-                        || self
-                            .folders
-                            .borrow()
-                            .iter()
-                            .any(|folder| secret::tree_holds_secrets(&below(folder, arg, text))))
+            || arg.text().and_then(relative).is_some_and(|text| {
+                self.anywhere.get()
+                    || self
+                        .folders
+                        .borrow()
+                        .iter()
+                        .any(|folder| secret::tree_holds_secrets(&below(folder, arg, &text)))
             })
     }
 }
@@ -211,6 +218,15 @@ fn written<'a>(arg: &'a Arg<'_>) -> Option<&'a str> {
         Value::Known(text) => Some(text),
         Value::Unknown(unknown) => unknown.glob.as_deref(),
     }
+}
+
+/// The name as seen from the folder where the command runs, if that folder matters: `/proc/self/cwd/x` is `x`.
+fn relative(name: &str) -> Option<Cow<'_, str>> {
+    if is_relative(name) {
+        return Some(name.into());
+    }
+    let normal = secret::normal(name);
+    is_relative(&normal).then(|| normal.into())
 }
 
 fn is_relative(name: &str) -> bool {

@@ -82,6 +82,25 @@ pub(crate) struct Language {
     pub(crate) rules: &'static [&'static str],
 }
 
+/// One round with the fixed seed; or, for `make fuzz`, rounds with new seeds until the time is up. The round is told which.
+pub(crate) fn fixed_or_new_seeds(mut round: impl FnMut(u64, bool)) {
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|value| value.parse::<u64>().ok())
+    };
+    let Some(seconds) = number("ORACLE_SECONDS") else {
+        round(20_260_101, true);
+        return;
+    };
+    let mut seed = number("ORACLE_SEED").unwrap_or(1);
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(seconds) {
+        round(seed, false);
+        seed = seed.wrapping_add(1);
+    }
+}
+
 /// Whether the read tool would run it.
 pub(crate) fn called_a_read(text: &str) -> bool {
     classify(text).is_bounded_read()
@@ -113,11 +132,6 @@ struct Count {
 impl Language {
     /// A run with a fixed seed; or, for `make fuzz`, runs with new seeds until the time is up.
     pub(crate) fn check(&self) {
-        let number = |name: &str| {
-            std::env::var(name)
-                .ok()
-                .and_then(|value| value.parse::<u64>().ok())
-        };
         let hows: Vec<&str> = self
             .implementations
             .iter()
@@ -138,17 +152,12 @@ impl Language {
             );
             return;
         }
-        let Some(seconds) = number("ORACLE_SECONDS") else {
-            let (counts, by_rule) = self.round(20_260_101, &hows);
-            self.shows_something(&counts, &by_rule, hows.len());
-            return;
-        };
-        let mut seed = number("ORACLE_SEED").unwrap_or(1);
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(seconds) {
-            self.round(seed, &hows);
-            seed = seed.wrapping_add(1);
-        }
+        fixed_or_new_seeds(|seed, fixed| {
+            let (counts, by_rule) = self.round(seed, &hows);
+            if fixed {
+                self.shows_something(&counts, &by_rule, hows.len());
+            }
+        });
     }
 
     /// Makes cases from a seed and runs them. Panics with what was called a read and changed something.

@@ -310,7 +310,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const AWK: Language = Language {
+pub(crate) const AWK: Language = Language {
     name: "awk",
     generate,
     implementations: &[

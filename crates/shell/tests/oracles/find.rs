@@ -119,7 +119,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const FIND: Language = Language {
+pub(crate) const FIND: Language = Language {
     name: "find",
     generate,
     implementations: &[("find", "find"), ("busybox", "busybox")],

@@ -112,7 +112,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const JQ: Language = Language {
+pub(crate) const JQ: Language = Language {
     name: "jq",
     generate,
     implementations: &[("jq", "jq")],

@@ -6,6 +6,9 @@
 //! generator shows nothing. The analyses of an earlier version, which had holes, are kept in `former`: each generator must
 //! find them.
 //!
+//! `watched` runs what is called a read under `strace`; `folders` compares the file that a script opens with the one that the
+//! analysis expects.
+//!
 //! The seed is fixed. `make fuzz` sets `ORACLE_SEED` and `ORACLE_SECONDS` and goes on with new seeds for so long.
 
 #![expect(
@@ -14,18 +17,28 @@
     reason = "a test that cannot set itself up fails"
 )]
 
+#[path = "../watch/exceptions.rs"]
+mod exceptions;
 #[path = "../sandbox/mod.rs"]
 mod sandbox;
+#[path = "../watch/table.rs"]
+mod table;
+#[path = "../watch/trace.rs"]
+mod trace;
 
 mod arena;
 mod awk;
+mod examples;
 mod find;
+mod folders;
 mod former;
 mod jq;
 mod random;
+mod root;
 mod sed;
 mod shell;
 mod sql;
+mod watched;
 
 /// A word in single quotes, as a shell reads it.
 fn quoted(text: &str) -> String {

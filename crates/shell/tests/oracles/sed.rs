@@ -240,7 +240,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const SED: Language = Language {
+pub(crate) const SED: Language = Language {
     name: "sed",
     generate,
     implementations: &[("sed", "sed"), ("sandbox", "sed"), ("busybox", "busybox")],

@@ -432,7 +432,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const SHELL: Language = Language {
+pub(crate) const SHELL: Language = Language {
     name: "shell",
     generate,
     implementations: &[

@@ -114,7 +114,7 @@ fn generate(random: &mut Random) -> Case {
     Case { text, family }
 }
 
-const SQL: Language = Language {
+pub(crate) const SQL: Language = Language {
     name: "sqlite",
     generate,
     implementations: &[("sqlite3", "sqlite3")],

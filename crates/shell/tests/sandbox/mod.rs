@@ -32,8 +32,17 @@ done < /proc/self/mountinfo
 
 /// Whether a program of this name can be started.
 pub(crate) fn has(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    locate(program).is_some()
+}
+
+/// Where a program is: on the path, or where a system keeps those of the administrator.
+pub(crate) fn locate(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|place| place.is_file())
+        .and_then(|place| fs::canonicalize(place).ok())
 }
 
 /// Whether workers can be confined here.
@@ -54,6 +63,7 @@ pub(crate) fn each(arena: &Path, confined: bool, script: &str, jobs: &[PathBuf])
     let finished: io::Result<Vec<bool>> = std::thread::scope(|scope| {
         let workers: Vec<_> = shares
             .iter()
+            .filter(|share| !share.is_empty())
             .map(|share| scope.spawn(move || run(arena, confined, script, share)))
             .collect();
         workers
@@ -107,11 +117,10 @@ fn run(arena: &Path, confined: bool, script: &str, jobs: &[PathBuf]) -> io::Resu
         .create(true)
         .append(true)
         .open(arena.join("workers.log"))?;
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin");
     // Only what a worker needs to find its tools; its jobs set the rest.
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("TERM", "dumb");
+    command.env_clear().env("PATH", path).env("TERM", "dumb");
     command
         .stdin(File::open(list.path())?)
         .stdout(Stdio::null())
