@@ -63,7 +63,7 @@ pub struct Resources {
     pub cpu_seconds: u64,
     /// Memory of each process.
     pub memory_bytes: u64,
-    /// Processes and threads, besides those that run already. The superuser is not bound by it.
+    /// Processes and threads of the command. One that has more is ended.
     pub processes: u64,
     /// Open files of each process.
     pub open_files: u64,

@@ -10,19 +10,25 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group,
     pidfd_open, set_child_subreaper, wait, waitid,
 };
+use rustix::system::sysinfo;
 
 use crate::orders::{Ended, Failed, Held, Orders, Profile, Report, Stage, StageOrders, Stderr, VERSION};
 use crate::{TERMINATE, stage};
 
 /// The longest orders.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How often the processes of a read are looked at.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
 /// How many names are tried for a temporary folder.
 const ATTEMPTS: u32 = 16;
 
@@ -74,6 +80,8 @@ enum Over {
     Ended(Ended),
     /// The control socket has closed.
     Abandoned,
+    /// A read started more processes than it may.
+    TooMany,
 }
 
 struct Supervisor<'a> {
@@ -129,9 +137,17 @@ impl<'a> Supervisor<'a> {
         }
         let over = self.watch(&mut running);
         self.sweep();
+        if let Ok(Over::TooMany) = over {
+            let most = self.orders.resources.processes;
+            // It goes where the errors of the command go. Nothing else can be done if that fails.
+            let _ = writeln!(
+                io::stderr(),
+                "interlock: the command was ended, because it started more than {most} processes"
+            );
+        }
         Report::Ended(match over {
             Ok(Over::Ended(ended)) => ended,
-            Ok(Over::Abandoned) | Err(_) => Ended::Signal(Signal::KILL.as_raw()),
+            Ok(Over::Abandoned | Over::TooMany) | Err(_) => Ended::Signal(Signal::KILL.as_raw()),
         })
     }
 
@@ -244,7 +260,14 @@ impl<'a> Supervisor<'a> {
                         .iter()
                         .map(|&index| PollFd::new(&running[index].end, PollFlags::IN)),
                 );
-                match poll(&mut waiting, None) {
+                let tick = (self.orders.profile == Profile::ReadOnly).then_some(&TICK);
+                match poll(&mut waiting, tick) {
+                    Ok(0) => {
+                        if self.tidy(running) {
+                            return Ok(Over::TooMany);
+                        }
+                        continue;
+                    }
                     Ok(_) => {}
                     Err(Errno::INTR) => continue,
                     Err(error) => return Err(error.into()),
@@ -269,6 +292,18 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
+    }
+
+    /// Takes leave of what a read left behind and what has ended since. Says whether the read has too many processes: the
+    /// limit of the kernel does not bind the superuser.
+    fn tidy(&self, running: &[Running]) -> bool {
+        let left = children().into_iter();
+        for child in left.filter(|child| running.iter().all(|stage| stage.pid != *child)) {
+            let _ = waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+        let most = self.orders.resources.processes;
+        // What all of the system has is known at once; what this command has is counted only if it could be too much.
+        u64::from(sysinfo().procs) > most && descendants(most) > most
     }
 
     fn signal(&self, signal: Signal) {
@@ -347,11 +382,31 @@ fn began(stage: &Stage, report: OwnedFd) -> Result<Held, Failed> {
 
 /// The children of this process.
 fn children() -> Vec<Pid> {
-    fs::read_to_string("/proc/thread-self/children")
-        .unwrap_or_default()
-        .split_ascii_whitespace()
+    numbers(&fs::read_to_string("/proc/thread-self/children").unwrap_or_default())
+}
+
+fn numbers(text: &str) -> Vec<Pid> {
+    text.split_ascii_whitespace()
         .filter_map(|number| Pid::from_raw(number.parse().ok()?))
         .collect()
+}
+
+/// How many processes and threads come from this one, counted until there are more than this.
+fn descendants(most: u64) -> u64 {
+    let mut found = 0;
+    let mut waiting = children();
+    while let Some(process) = waiting.pop() {
+        let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
+        for task in fs::read_dir(tasks).into_iter().flatten().flatten() {
+            found += 1;
+            if found > most {
+                return found;
+            }
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            waiting.extend(numbers(&children));
+        }
+    }
+    found
 }
 
 /// A folder of a read's own. Dropping it removes it.

@@ -202,6 +202,35 @@ async fn what_a_read_leaves_behind_in_a_session_of_its_own_is_killed() {
     assert_eq!(running(&token), 0);
 }
 
+#[tokio::test]
+async fn a_read_that_starts_processes_without_end_is_ended_also_for_the_superuser() {
+    let token = format!("98764.{}", std::process::id());
+    let script = format!("i=0; while [ $i -lt 3000 ]; do sleep {token} & i=$((i+1)); done; wait");
+    let output = run(ToolKind::Read, &script).await;
+    assert_ne!(output.exit, Exit::Code(0), "{}", output.stderr.text());
+    let said = output.stderr.text();
+    // The kernel keeps other users from it; what keeps the superuser from it says so.
+    assert!(
+        said.contains("more than 512 processes") || said.contains("fork"),
+        "{said}"
+    );
+    assert_eq!(running(&token), 0);
+}
+
+#[tokio::test]
+async fn what_a_read_started_and_left_is_gone_while_the_read_still_runs() {
+    // The fourth word says how many processes and threads there are.
+    let script = "count() { read -r _ _ _ all _ < /proc/loadavg; echo ${all#*/}; }; count; \
+                  i=0; while [ $i -lt 2000 ]; do (: &); i=$((i+1)); done; sleep 0.3; count";
+    let output = run(ToolKind::Read, script).await;
+    let text = output.stdout.text();
+    let counts: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    let [before, after] = counts[..] else {
+        panic!("{text} {}", output.stderr.text())
+    };
+    assert!(after < before + 1_000, "{before} processes became {after}");
+}
+
 /// How many processes have this among their arguments.
 fn running(token: &str) -> usize {
     std::fs::read_dir("/proc")
