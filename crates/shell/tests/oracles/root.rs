@@ -99,9 +99,8 @@ place=$(mktemp -d "$arena/place.XXXXXX")
 mount -t tmpfs tmpfs "$place" || exit 1
 root=$place/root
 fresh() {
-  if [ -d "$root" ]; then umount -R "$root/dev" "$root/proc"; rm -rf "$root"; fi
+  if [ -d "$root" ]; then umount -R "$root/dev"; rm -rf "$root"; fi
   cp -a "$arena/root" "$root" || exit 1
-  mount -t proc proc "$root/proc" || exit 1
   mount -t tmpfs tmpfs "$root/dev" || exit 1
   for device in null zero full random urandom; do
     : > "$root/dev/$device"
@@ -120,7 +119,7 @@ fresh
 const WORKER: &str = r#"
 # Every change of a file or of a folder sets its time, also where the change is undone.
 changed() { (cd "$root" && find . dev -xdev \( -path ./proc -o -path ./dev \) -prune -o -cnewer "$place/start" -print); }
-inside() { timeout -s KILL 4 unshare --pid --fork --kill-child chroot "$root" "$@"; }
+inside() { timeout -s KILL 4 unshare --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" "$@"; }
 watch=()
 if [ -x "$root/tools/strace" ]; then
   watch=(/tools/strace -f -qq -y -s 300 -e "trace=$calls" -o /trace/log)
@@ -351,7 +350,7 @@ impl Root {
             "{SET_UP}\nchroot \"$root\" /usr/bin/env -i PATH=/usr/bin HOME=/tmp /usr/bin/bash -c '{}'\n\
              if [ -x \"$root/usr/bin/busybox\" ]; then for name in $(chroot \"$root\" /usr/bin/busybox --list); do \
              ln -s /usr/bin/busybox \"$root/applets/$name\"; done; fi\n\
-             umount -R \"$root/dev\" \"$root/proc\"\nrm -rf \"$arena/root\" && cp -a \"$root\" \"$arena/root\"",
+             umount -R \"$root/dev\"\nrm -rf \"$arena/root\" && cp -a \"$root\" \"$arena/root\"",
             PREPARE.replace('\'', "'\\''")
         );
         self.each(&script, &[job]);
@@ -416,12 +415,17 @@ impl Root {
                 assert!(job.join("output").exists(), "was not run: {text}");
                 let trace = read(job.join("trace"));
                 assert!(!self.watched || !trace.is_empty(), "was not watched: {text}");
+                let output = read(job.join("output"));
+                assert!(
+                    !output.contains("error while loading shared libraries"),
+                    "the root lacks a library: {text}: {output}"
+                );
                 Run {
                     text: text.clone(),
                     shell,
                     left: read(job.join("left")),
                     trace,
-                    output: read(job.join("output")),
+                    output,
                 }
             })
             .collect()
