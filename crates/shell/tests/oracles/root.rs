@@ -417,8 +417,11 @@ impl Root {
             .map(|(job, (text, shell))| {
                 assert!(job.join("output").exists(), "was not run: {text}");
                 let trace = read(job.join("trace"));
-                late += usize::from(self.watched && trace.is_empty());
                 let output = read(job.join("output"));
+                if self.watched && trace.is_empty() {
+                    late += 1;
+                    println!("not watched: {text:?}: {output}");
+                }
                 assert!(
                     !output.contains("error while loading shared libraries"),
                     "the root lacks a library: {text}: {output}"
