@@ -115,7 +115,7 @@ audit: ## known vulnerabilities in what we depend on (fetches the advisory datab
 	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
 	cargo deny --locked check advisories
 
-bench: bench-sessions bench-server ## measure the shell analysis, the gate, the store, masking and whole sessions
+bench: bench-sessions bench-server ## measure the shell analysis, the gate, the store, masking, placement and whole sessions
 	$(call say,measuring the rooms)
 	cargo bench --workspace --locked --benches
 

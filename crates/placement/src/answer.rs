@@ -148,10 +148,12 @@ pub fn place_with(
     options: &Options,
     observer: &mut dyn FnMut(Progress),
 ) -> Result<Answer, Refused> {
-    let mut meter = Meter::new(&options.limits);
+    let meter = Meter::new(&options.limits);
     let groups = apart_groups(cluster);
     let problem = Problem::compile(cluster, &groups, &|_| true);
-    let outcome = Search::new(&problem, &options.limits, observer).run(&mut meter);
+    // The rest of the time is for the plan and its check.
+    let mut searching = meter.within(options.limits.time * 9 / 10);
+    let outcome = Search::new(&problem, &options.limits, observer).run(&mut searching);
     let mut answer = Answer {
         status: Status::Timeout,
         assignment: Placement::new(),

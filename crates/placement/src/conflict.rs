@@ -111,6 +111,9 @@ impl Shrink<'_> {
     }
 }
 
+/// At most this many hosts are named in a sentence; beyond, they are counted.
+const MAX_NAMES: usize = 8;
+
 struct Words<'a> {
     cluster: &'a Cluster,
     groups: &'a [ApartGroup],
@@ -207,9 +210,11 @@ impl Words<'_> {
                 let needed = group.guests.len().div_ceil(group.max_per_host as usize);
                 let (count, name) = (group.guests.len(), &group.name);
                 let mut words = format!("{count} guests of group {name} need {needed} hosts; ");
+                let many = up.len() > MAX_NAMES;
                 let found = match up.len() {
                     0 => "no host is up.".to_owned(),
                     1 => format!("only {} is up.", names()),
+                    _ if many => format!("only {} are up.", up.len()),
                     _ => format!("only {} are up.", names()),
                 };
                 words.push_str(&found);
@@ -272,8 +277,8 @@ impl Words<'_> {
         }
         let total: i64 = offers.iter().map(|(_, o)| o).sum();
         let needed: i64 = spec.vms.iter().map(|g| used(g)[position]).sum();
-        let names = list(up.iter().take(8).map(|h| &spec.hosts[*h].name));
-        let names = if up.len() > 8 {
+        let names = list(up.iter().take(MAX_NAMES).map(|h| &spec.hosts[*h].name));
+        let names = if up.len() > MAX_NAMES {
             format!("{} hosts", up.len())
         } else {
             names

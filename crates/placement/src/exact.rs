@@ -19,6 +19,8 @@ use crate::problem::{Amounts, Problem, UNLIMITED, add, subtract};
 const MAX_SIZES: usize = 24;
 /// Beyond this many evictions the packing argument is not tried: it would cost more than it saves.
 const MAX_EVICTIONS: usize = 24;
+/// After this many trials, sizes that never pruned are no longer tried.
+const TRIALS: u32 = 1_000;
 /// How many failed situations are remembered.
 const MAX_REMEMBERED: usize = 1 << 20;
 
@@ -99,11 +101,15 @@ struct Search<'a> {
     /// What each unit was charged beyond its lowest cost when it was evicted.
     charged: Vec<i64>,
     cheapest_leave: i64,
-    /// The sizes for the packing argument, by resource. The one that pruned last comes first.
-    sizes: Vec<(usize, i64)>,
+    /// The sizes for the packing argument, by resource, and whether they ever pruned. The one that pruned last comes first.
+    sizes: Vec<(usize, i64, bool)>,
+    /// How often the packing argument was tried.
+    trials: u32,
     /// Units with equal numbers may be exchanged.
     class: Vec<u64>,
     usable: Vec<bool>,
+    /// The resources that some host limits.
+    limited: [bool; 4],
     key: u128,
     failed: HashSet<u128>,
 }
@@ -138,8 +144,10 @@ impl<'a> Search<'a> {
             charged: vec![0; count],
             cheapest_leave: i64::MAX,
             sizes: sizes(problem),
+            trials: 0,
             class: classes(problem),
             usable,
+            limited: std::array::from_fn(|d| problem.caps.iter().any(|cap| cap[d] < UNLIMITED)),
             key: 0,
             failed: HashSet::new(),
         };
@@ -219,20 +227,25 @@ impl<'a> Search<'a> {
         if self.stop.stop() {
             return Verdict::Stopped;
         }
+        if self.hopeless() {
+            return Verdict::Nothing;
+        }
         if let Some(leavers) = checks.iter().find_map(|check| self.leavers(*check)) {
             return self.evict_one(&leavers, checks);
         }
-        let Some(position) = self.scarcest() else {
+        if self.pool.is_empty() {
             return Verdict::Found;
-        };
-        if self.hopeless() {
+        }
+        let rooms = self.rooms();
+        let (position, options) = self.scarcest(&rooms);
+        if options == 0 {
             return Verdict::Nothing;
         }
         let situation = self.situation();
         if self.failed.contains(&situation) {
             return Verdict::Nothing;
         }
-        let verdict = self.place_one(position);
+        let verdict = self.place_one(position, &rooms);
         if verdict == Verdict::Nothing && self.failed.len() < MAX_REMEMBERED {
             self.failed.insert(situation);
         }
@@ -290,11 +303,7 @@ impl<'a> Search<'a> {
             self.change(*unit, Status::Pool, leave_cost);
             self.pool.push(*unit);
             self.budget -= leave_cost;
-            verdict = if self.hopeless() {
-                Verdict::Nothing
-            } else {
-                self.descend(checks)
-            };
+            verdict = self.descend(checks);
             if verdict == Verdict::Found {
                 return verdict;
             }
@@ -328,7 +337,7 @@ impl<'a> Search<'a> {
                 .iter()
                 .filter(|u| self.status[**u] == Status::Loose)
         };
-        for (dimension, most) in most.iter_mut().enumerate() {
+        for (dimension, most) in most.iter_mut().enumerate().filter(|(d, _)| self.limited[*d]) {
             let mut demands: Vec<i64> = loose()
                 .map(|u| self.problem.units[*u].demand[dimension])
                 .collect();
@@ -372,30 +381,28 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// The position in the pool of the unit with the fewest possible hosts, and of these the largest.
-    fn scarcest(&self) -> Option<usize> {
-        if self.pool.is_empty() {
-            return None;
-        }
-        let rooms = self.rooms();
-        let options = |u: usize| {
-            let allowed = &self.problem.units[u].allowed;
-            allowed
+    /// The position in the pool of the unit with the fewest possible hosts, and of these the largest, with their number.
+    fn scarcest(&self, rooms: &[Amounts]) -> (usize, usize) {
+        let mut best = (usize::MAX, 0);
+        for (position, unit) in self.pool.iter().enumerate() {
+            let data = &self.problem.units[*unit];
+            let possible = data
+                .allowed
                 .iter()
-                .filter(|h| self.possible(u, **h, &rooms[**h]))
-                .count()
-        };
-        (0..self.pool.len()).min_by_key(|p| {
-            let unit = self.pool[*p];
-            let demand = &self.problem.units[unit].demand;
-            (options(unit), std::cmp::Reverse(*demand), unit)
-        })
+                .filter(|h| self.possible(*unit, **h, &rooms[**h]));
+            // More options than the best known are all the same.
+            let options = possible.take(best.0.saturating_add(1)).count();
+            let known = &self.problem.units[self.pool[best.1]].demand;
+            if options < best.0 || (options == best.0 && data.demand > *known) {
+                best = (options, position);
+            }
+        }
+        (best.1, best.0)
     }
 
-    fn place_one(&mut self, position: usize) -> Verdict {
+    fn place_one(&mut self, position: usize, rooms: &[Amounts]) -> Verdict {
         let unit = self.pool.swap_remove(position);
         let data = &self.problem.units[unit];
-        let rooms = self.rooms();
         let mut options: Vec<(i64, i64, i64, usize)> = data
             .allowed
             .iter()
@@ -450,8 +457,12 @@ impl<'a> Search<'a> {
         if evictions > MAX_EVICTIONS {
             return false;
         }
+        self.trials += 1;
+        if self.trials == TRIALS {
+            self.sizes.retain(|(_, size, pruned)| *pruned || *size == 1);
+        }
         for position in 0..self.sizes.len() {
-            let (dimension, size) = self.sizes[position];
+            let (dimension, size, _) = self.sizes[position];
             let wanted: i64 = self
                 .pool
                 .iter()
@@ -479,6 +490,7 @@ impl<'a> Search<'a> {
                 best[evictions]
             };
             if most < missing {
+                self.sizes[position].2 = true;
                 self.sizes[..=position].rotate_right(1);
                 return true;
             }
@@ -507,7 +519,7 @@ impl<'a> Search<'a> {
 }
 
 /// The sizes to prune with: those that units have, largest first, for each limited resource.
-fn sizes(problem: &Problem) -> Vec<(usize, i64)> {
+fn sizes(problem: &Problem) -> Vec<(usize, i64, bool)> {
     let mut all = Vec::new();
     for dimension in 0..4 {
         if (0..problem.hosts).any(|h| problem.caps[h][dimension] == UNLIMITED) {
@@ -522,8 +534,13 @@ fn sizes(problem: &Problem) -> Vec<(usize, i64)> {
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.dedup();
         let every = sizes.len().div_ceil(MAX_SIZES).max(1);
-        all.extend(sizes.into_iter().step_by(every).map(|size| (dimension, size)));
-        all.push((dimension, 1));
+        all.extend(
+            sizes
+                .into_iter()
+                .step_by(every)
+                .map(|size| (dimension, size, false)),
+        );
+        all.push((dimension, 1, false));
     }
     all
 }

@@ -16,7 +16,7 @@ const ANY_COST: i64 = i64::MAX / 4;
 /// How long to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The time for everything: search, conflict, plan. The search ends soon after it.
+    /// The time for everything. The search uses nine tenths of it; the rest is for the plan.
     pub time: Duration,
     /// The part of the time that balance may use once the fewest moves are proven.
     pub balance_time: Duration,
@@ -293,6 +293,9 @@ impl<'a> Search<'a> {
                 });
                 if problem.cost(at) < before {
                     self.report(at, *bound, meter);
+                } else if whole {
+                    // Local search has found what it finds easily: the time is better spent on the proof.
+                    steps /= 2;
                 }
             }
             if whole {
@@ -332,7 +335,7 @@ impl<'a> Search<'a> {
                 self.neighbourhoods(at, *bound, meter);
             }
             steps = (steps * 2).min(1 << 20);
-            polls *= 2;
+            polls *= 4;
         }
     }
 

@@ -45,6 +45,12 @@ pub(crate) const EVERYWHERE: &[Exception] = &[
         why: "an error about its flags goes to the system's log, or to the console without one",
     },
     Exception {
+        command: "ps",
+        contains: "/environ",
+        leaves: false,
+        why: "it reads the environment of each process also where it does not print it",
+    },
+    Exception {
         command: "tac",
         contains: "/tmp/tac",
         leaves: true,
