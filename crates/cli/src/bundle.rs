@@ -121,7 +121,12 @@ pub(crate) fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<E
         )));
     }
     let bytes = std::fs::read(&arguments.file).map_err(unreadable)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::wrong(format!(
+            "{shown} is not a bundle, or was changed: byte {at} is not text"
+        ))
+    })?;
     let keyring = Keyring::checking(arguments.key.iter().copied());
     let verified = bundle::verify(&text, &keyring);
     let session = verified.bundle.as_ref().map(|bundle| &bundle.session);

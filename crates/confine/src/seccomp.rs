@@ -55,8 +55,20 @@ fn refused(arch: TargetArch, sockets: &[SocketKind]) -> Result<BpfProgram, Backe
     let calls = [REFUSED, REFUSED_OF_THIS_ARCH].concat();
     let mut rules: Rules = calls.into_iter().map(|call| (call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, refused_sockets(sockets)?);
-    // A pair is connected with itself only.
-    rules.insert(libc::SYS_socketpair, vec![none_of(0, &[AF_UNIX])?]);
+    let mut pairs = vec![none_of(0, &[AF_UNIX])?];
+    if !sockets.contains(&SocketKind::Unix) {
+        // A pair of streams is connected with itself only. A datagram can be sent to any address; the kernel takes a raw
+        // socket for one, too.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            pairs.push(SeccompRule::new(vec![condition(
+                1,
+                SeccompCmpArgLen::Dword,
+                SeccompCmpOp::MaskedEq(SOCKET_TYPE),
+                kind.unsigned_abs().into(),
+            )?])?);
+        }
+    }
+    rules.insert(libc::SYS_socketpair, pairs);
     rules.insert(libc::SYS_clone, refused_clones()?);
     rules.insert(libc::SYS_ioctl, vec![none_of(1, IOCTLS)?]);
     rules.insert(libc::SYS_personality, vec![none_of(0, &[0, ASK_PERSONALITY])?]);
@@ -67,6 +79,10 @@ fn refused(arch: TargetArch, sockets: &[SocketKind]) -> Result<BpfProgram, Backe
     // Only of the calling process itself.
     for (call, argument) in OF_A_PROCESS {
         rules.insert(call, vec![none_of(argument, &[0])?]);
+    }
+    // And not of a group or a user, whose number 0 means the caller's own.
+    for (call, process) in OF_WHOM {
+        rules.entry(call).or_default().push(none_of(0, &[process])?);
     }
     let other = condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
     let sets = condition(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
@@ -156,6 +172,12 @@ const OF_A_PROCESS: [(i64, u8); 6] = [
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
 ];
+
+/// Calls that can mean a process, a group or a user, with the number that means a process.
+const OF_WHOM: [(i64, u64); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+
+/// The bits of a socket's type that are no flags.
+const SOCKET_TYPE: u64 = 0xf;
 
 /// Commands to descriptors that only ask, or that change only the descriptor.
 const IOCTLS: &[u64] = &[

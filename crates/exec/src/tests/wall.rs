@@ -203,6 +203,40 @@ async fn what_a_read_leaves_behind_in_a_session_of_its_own_is_killed() {
 }
 
 #[tokio::test]
+async fn a_pair_of_datagram_sockets_reaches_nobody_and_other_processes_keep_their_priority() {
+    if !enforced().await || !is_installed("python3") {
+        return;
+    }
+    let script = r#"
+import ctypes, os, socket
+def attempt(name, work):
+    try:
+        work(); print(name, "open")
+    except OSError as error:
+        print(name, "refused")
+attempt("datagrams", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+attempt("raw", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW))
+attempt("flags", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK))
+attempt("streams", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM))
+attempt("user", lambda: os.setpriority(os.PRIO_USER, 0, 7))
+attempt("group", lambda: os.setpriority(os.PRIO_PGRP, 0, 7))
+attempt("own", lambda: os.setpriority(os.PRIO_PROCESS, 0, 7))
+"#;
+    let program = Program::new(["python3", "-c", script]).unwrap();
+    let output = runner()
+        .run(
+            &started(ToolKind::Read),
+            program,
+            limits(),
+            &CancellationToken::new(),
+        )
+        .await
+        .unwrap();
+    let expected = "datagrams refused\nraw refused\nflags refused\nstreams open\nuser refused\ngroup refused\nown open\n";
+    assert_eq!(output.stdout.text(), expected, "{}", output.stderr.text());
+}
+
+#[tokio::test]
 async fn a_read_that_starts_processes_without_end_is_ended_also_for_the_superuser() {
     let token = format!("98764.{}", std::process::id());
     let script = format!("i=0; while [ $i -lt 3000 ]; do sleep {token} & i=$((i+1)); done; wait");

@@ -40,6 +40,8 @@ impl Processor {
 
 /// The number of `socket` on x86-64 and on 64-bit ARM; so in the lists below.
 const SOCKET: (u32, u32) = (41, 198);
+/// `socketpair`: one end of a pair of datagram sockets can send to any address.
+const SOCKET_PAIR: (u32, u32) = (53, 199);
 
 /// Refused, whatever the arguments.
 const REFUSED: [(&str, (u32, u32)); 16] = [
@@ -127,6 +129,7 @@ pub(super) fn filter(processor: Processor, sockets: &[SocketKind]) -> Vec<u8> {
         Step::Load(NUMBER),
         Step::IfAtLeast(OTHER_CONVENTION, Place::Refuse),
         Step::IfEqual(processor.pick(SOCKET), Place::Socket),
+        Step::IfEqual(processor.pick(SOCKET_PAIR), Place::Socket),
     ];
     let refused = REFUSED.iter().map(|(_, numbers)| processor.pick(*numbers));
     steps.extend(refused.map(|number| Step::IfEqual(number, Place::Refuse)));
