@@ -25,7 +25,7 @@ fn once(masker: &Masker, text: &str) -> Duration {
     let elapsed = began.elapsed();
     running()
         .zip(before)
-        .map_or(elapsed, |(after, before)| after - before)
+        .map_or(elapsed, |(after, before)| after.saturating_sub(before))
 }
 
 fn main() {

@@ -3,6 +3,7 @@
 use interlock_mask::{Error, Group, Kind, Masker, Options, StreamMasker, Withheld};
 use serde_json::json;
 
+#[expect(clippy::unwrap_used, reason = "a test with wrong options must fail")]
 fn options(text: &serde_json::Value) -> Options {
     serde_json::from_value(text.clone()).unwrap()
 }
