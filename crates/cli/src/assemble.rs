@@ -181,7 +181,9 @@ fn from(
     folders: Folders,
 ) -> Result<Assembled, Failure> {
     let models = Models::new(config.models.clone()).map_err(Failure::wrong)?;
-    let masker = Masker::new(&config.mask).map_err(Failure::wrong)?;
+    let masker = Masker::new(&config.mask)
+        .map_err(Failure::wrong)?
+        .with_values(models.secret_forms());
     let prompts = match &config.prompts.folder {
         Some(folder) => Prompts::with_folder(folder),
         None => Prompts::built_in(),

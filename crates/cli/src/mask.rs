@@ -32,8 +32,16 @@ pub(crate) struct Arguments {
     explain: bool,
 
     /// Mask with the built-in patterns alone, and read no configuration
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["alert", "tool"])]
     built_in: bool,
+
+    /// Mask as alerts are masked
+    #[arg(long, conflicts_with = "tool")]
+    alert: bool,
+
+    /// Mask as the results of this tool are masked
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
 }
 
 /// What `interlock mask --json` prints.
@@ -49,6 +57,13 @@ pub(crate) fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Fa
     } else {
         Masker::new(&settings::load(globals)?.config.mask).map_err(Failure::wrong)?
     };
+    let masker = match (&arguments.tool, arguments.alert) {
+        (Some(tool), _) => masker.for_tool(tool),
+        (None, true) => masker.for_alerts(),
+        (None, false) => &masker,
+    };
+    // A person waits for this, and may take longer than a server should.
+    let masker = masker.clone().with_budget(u64::MAX);
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {

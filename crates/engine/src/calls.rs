@@ -373,7 +373,7 @@ impl Agent {
             discovered,
             identity,
         } = done;
-        let masker = &work.engine.setup.masker;
+        let masker = work.engine.setup.masker.for_tool(call.tool.as_str());
         let now = Timestamp::now();
         let kind = started.plan().kind;
         let resource = started.plan().resource().cloned();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use interlock_dialect::{Channel, NativeArguments, Reply, Shown};
-use interlock_mask::{Masker, StreamMasker};
+use interlock_mask::{Masker, StreamMasker, Withheld};
 use interlock_model::{Attempt, Completion, Failure};
 use interlock_protocol::ContentHash;
 use serde_json::Value;
@@ -54,7 +54,15 @@ fn document(masker: &Masker, text: &str) -> String {
         };
         return written.unwrap_or_else(|_| withheld(text.as_bytes()));
     }
-    masker.mask_text(text).into_owned()
+    shown(masker, text)
+}
+
+/// The text masked, or a notice if it is too costly to mask.
+fn shown(masker: &Masker, text: &str) -> String {
+    match masker.try_mask_text(text) {
+        Ok(clean) => clean.into_owned(),
+        Err(Withheld { .. }) => withheld_because("too costly to mask, ", text.as_bytes()),
+    }
 }
 
 /// A line for people: a message of an error, the reason for a decision.
@@ -62,7 +70,7 @@ pub(crate) fn line(masker: &Masker, text: &str) -> String {
     if text.len() > MOST_BYTES {
         return withheld(text.as_bytes());
     }
-    masker.mask_text(text).into_owned()
+    shown(masker, text)
 }
 
 /// What a model said, before anything is read from it. Says whether something was masked.
@@ -159,7 +167,15 @@ fn raw(masker: &Masker, raw: &mut Bytes, changed: bool) {
 
 /// What stands where something is not shown.
 fn withheld(bytes: &[u8]) -> String {
-    format!("[withheld: {} bytes, {}]", bytes.len(), ContentHash::of(bytes))
+    withheld_because("", bytes)
+}
+
+fn withheld_because(reason: &str, bytes: &[u8]) -> String {
+    format!(
+        "[withheld: {reason}{} bytes, {}]",
+        bytes.len(),
+        ContentHash::of(bytes)
+    )
 }
 
 /// What a model writes, masked while it writes it.
@@ -298,6 +314,41 @@ mod tests {
         assert!(text(&masker, &mut long));
         assert!(long.starts_with("[withheld: 8388610 bytes, "), "{long:.80}");
         assert_eq!(document(&masker, &long), long);
+    }
+
+    #[test]
+    fn a_text_that_is_too_costly_is_withheld() {
+        let masker = Masker::built_in().with_budget(1000);
+        let costly = format!("password={SECRET} and more\n").repeat(100);
+        for kept in [document(&masker, &costly), line(&masker, &costly)] {
+            assert!(kept.starts_with("[withheld: too costly to mask, "), "{kept:.80}");
+            assert!(!kept.contains(SECRET), "{kept}");
+        }
+        let mut bytes = Bytes::from(costly);
+        raw(&masker, &mut bytes, false);
+        assert!(bytes.starts_with(b"[withheld: "), "{bytes:?}");
+    }
+
+    #[test]
+    fn a_key_of_a_model_is_masked_by_its_value_in_everything_that_a_model_says() {
+        let key = "Zq8Xw3Vn7Rt2Lk9Pf4";
+        let masker = Masker::built_in().with_values([key]);
+        let mut said = Reply {
+            text: format!("it is {key}"),
+            thinking: format!("I know{key}"),
+            calls: vec![NativeCall {
+                id: None,
+                name: "run".to_owned(),
+                arguments: NativeArguments::Value(json!({ "command": format!("echo {key}") })),
+            }],
+        };
+        assert!(reply(&masker, &mut said));
+        let kept = format!("{said:?}");
+        assert!(
+            !kept.contains(key) && kept.matches("[masked:configured_secret]").count() == 3,
+            "{kept}"
+        );
+        assert!(!line(&masker, &format!("refused: {key}")).contains(key));
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl Agent {
         let evidence = match reading {
             None => None,
             Some((mut reading, identity)) => {
-                work.engine.setup.masker.mask_value(&mut reading.data);
+                let masker = &work.engine.setup.masker;
+                crate::masking::aside(|| masker.mask_value(&mut reading.data));
                 let call = CallId::from_bytes(draw()?);
                 Some(self.evidence(work, (call, observer()), reading, identity)?)
             }

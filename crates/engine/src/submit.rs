@@ -100,7 +100,11 @@ impl Engine {
                 submission.input.len()
             )));
         }
-        let input = masking::input(&setup.masker, &submission.input).await;
+        let masker = match submission.kind {
+            SessionKind::Chain => setup.masker.for_alerts(),
+            SessionKind::Chat => &setup.masker,
+        };
+        let input = masking::input(masker, &submission.input).await;
         let id = SessionId::from_bytes(draw()?);
         let session = NewSession {
             id: id.clone(),

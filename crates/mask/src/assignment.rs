@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::finder::Finder;
+use crate::finder::{Finder, Scope};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_template};
 use crate::span::Spans;
-use crate::work::looked_at;
+use crate::work::{looked_at, within_budget};
 use crate::{Kind, keys, yaml};
 
 /// Longer values are secrets whatever they look like: names, paths and expressions are shorter. This bounds what is looked
@@ -18,8 +18,29 @@ const MAX_LINES: usize = 4 * 1024;
 
 pub(crate) const FINDERS: &[Finder] = &[Finder {
     kind: Kind::Secret,
-    trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes)[_a-z0-9.-]{0,40}(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])",
-    pattern: r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort)?|kennwort|(?:root|bind|admin|user|db)_?pw|pwd|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|auth[_-]?header|r[ow]community|seed|mnemonic|(?:recovery|backup)[_-]?codes)[A-Za-z0-9_.-]{0,40}(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])[ \t]*",
+    anchors: &[
+        "pass",
+        "pw",
+        "secret",
+        "token",
+        "key",
+        "psk",
+        "conn",
+        "webhook",
+        "cred",
+        "sessid",
+        "jsessionid",
+        "bearer",
+        "auth",
+        "wort",
+        "community",
+        "seed",
+        "mnemonic",
+        "codes",
+    ],
+    trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes)[_a-z0-9.-]*(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])",
+    pattern: r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort)?|kennwort|(?:root|bind|admin|user|db)_?pw|pwd|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|auth[_-]?header|r[ow]community|seed|mnemonic|(?:recovery|backup)[_-]?codes)[A-Za-z0-9_.-]*(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])[ \t]*",
+    scope: Scope::Text,
     find,
 }];
 
@@ -49,6 +70,9 @@ fn find(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
     let (mut masked, mut listed) = (0, 0);
     for found in regex.find_iter(text) {
         looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
         if found.end() < masked {
             continue;
         }

@@ -280,6 +280,11 @@ fn cases() -> Vec<(String, String, String)> {
     cases
 }
 
+/// The texts of the table, for the tests of what looks at them.
+pub(crate) fn texts() -> impl Iterator<Item = String> {
+    cases().into_iter().map(|(_, text, _)| text)
+}
+
 #[test]
 fn the_forms_of_the_table_are_masked() {
     let masker = Masker::built_in();

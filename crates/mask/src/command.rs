@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::assignment::bare_end;
-use crate::finder::{Finder, first_group};
+use crate::finder::{Finder, Scope, first_group};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word};
 use crate::span::Spans;
 use crate::{Kind, keys};
@@ -11,93 +11,139 @@ use crate::{Kind, keys};
 pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
+        anchors: &["pass", "pwd", "secret", "token", "key"],
         trigger: "(?i-u)-(?:[a-z0-9]+[-_]?)*(?:pass|secret|token|key|pwd)",
         pattern: r#"(?i-u:-(?:[a-z0-9]+[-_])*(?:[a-z0-9]*(?:password|passwd|passphrase|passwort|pass|pwd|secret|token|apikey)|(?:api|access|secret|private|auth|account|encryption|master|signing)[-_]?key))(?:[ \t]+|"[ \t]*,[ \t\n]*"|'[ \t]*,[ \t\n]*')"#,
+        scope: Scope::Text,
         find: flag,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["mysql", "mariadb"],
         trigger: "mysql|mariadb",
         pattern: r"(?-u:\b)(?:mysql|mariadb)[a-z_-]*(?:[ \t]+[^\s|;&]+)*?[ \t]+-p(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: mysql,
     },
     // A pattern for each program: where one is still open, it must not hold up another.
     Finder {
         kind: Kind::Password,
+        anchors: &["curl", "wget"],
         trigger: "curl|wget",
         pattern: r"(?-u:\b)(?:curl|wget)(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-[a-zA-Z]*u|--user|-U|--proxy-user)[ =]?['\x22]?[^\s:'\x22]+:([^\s'\x22]+)",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["plink", "pscp"],
         trigger: "plink|pscp",
         pattern: r"(?-u:\b)(?:plink|pscp)(?:[ \t]+[^\s|;&]+)*?[ \t]+-pw[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["sshpass"],
         trigger: "sshpass",
         pattern: r"(?-u:\b)sshpass[ \t]+-p[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["redis-cli", "valkey-cli"],
         trigger: "redis-cli|valkey-cli",
         pattern: r"(?-u:\b)(?:redis|valkey)-cli(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-a|--pass)[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["ldap"],
         trigger: "ldap",
         pattern: r"(?-u:\b)ldap[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-w[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["smbclient", "rpcclient", "net"],
         trigger: "smbclient|rpcclient|smbmount|net ",
         pattern: r"(?-u:\b)(?:smbclient|rpcclient|net)(?:[ \t]+[^\s|;&]+)*?[ \t]+-U[ \t]*['\x22]?[^\s%'\x22]+%([^\s'\x22]+)",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["-pass"],
         trigger: "-pass",
         pattern: r"-pass(?:in|out|word)?[ \t]+(?:pass|env):([^\s'\x22]+)",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["snmp"],
         trigger: "snmp",
         pattern: r"(?-u:\b)snmp[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-[cAX][ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &[
+            "docker",
+            "podman",
+            "nerdctl",
+            "helm",
+            "skopeo",
+            "buildah",
+            "oc",
+            "mongo",
+            "cqlsh",
+            "zip",
+            "htpasswd",
+            "sqlcmd",
+            "isql",
+            "ipmitool",
+            "mosquitto_",
+        ],
         trigger: "docker|podman|nerdctl|helm|skopeo|buildah|az |oc |vault|mc |ipmitool|mongo|psql|sqlcmd|isql|unzip|7z|zip|ftp|rclone|restic|htpasswd|xfreerdp|impala|kinit|gpg|openssl|mosquitto|cqlsh|influx|clickhouse",
         pattern: r"(?-u:\b)(?:(?:docker|podman|nerdctl|helm|skopeo|buildah|oc|mongo|mongosh|mongodump|mongorestore|cqlsh|unzip|zip|htpasswd)(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-p|-P)|(?:sqlcmd|isql|ipmitool|mosquitto_pub|mosquitto_sub)(?:[ \t]+[^\s|;&]+)*?[ \t]+-P)[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["/p", "securestring"],
         trigger: "/p:|/pass:|-Password",
         pattern: r"(?i-u:[ \t]/p(?:ass(?:word)?)?:|-(?:as)?securestring[ \t]+)(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["net"],
         trigger: "net use|net user|cmdkey",
         pattern: r"(?i-u:\bnet[ \t]+user?)[ \t]+[^\s]+(?:[ \t]+\\\\[^\s]+)?[ \t]+([^\s/*][^\s]{3,})[ \t]+/",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["echo", "printf"],
         trigger: "chpasswd|passwd|kinit|docker login|--password-stdin|sudo -S|sha512|base64",
         pattern: r"(?-u:\b)(?:echo|printf)[ \t]+(?:-[a-z]+[ \t]+)*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))[ \t]*\|[ \t]*(?:sudo[ \t]+-S|(?:sudo[ \t]+)?(?:passwd|kinit|base64|cryptsetup|gpg|docker[ \t]+login)(?-u:\b))",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["identified", "password", "echo"],
         trigger: "(?i-u)(?:identified|password)[ \t]|echo[ \t]",
         pattern: r"(?i-u:\b(?:identified[ \t]+by(?:[ \t]+password)?|password))[ \t]+'([^'\n]+)'|(?-u:\b)echo[ \t]+(?:-[a-z]+[ \t]+)*['\x22]?[^\s:'\x22]+:([^\s'\x22|]+)['\x22]?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd",
+        scope: Scope::Lines,
         find: first_group,
     },
 ];

@@ -2,152 +2,219 @@
 
 use regex::Regex;
 
-use crate::finder::{Finder, first_group};
+use crate::finder::{Finder, Scope, first_group};
 use crate::placeholder::{is_placeholder, is_prose_word};
 use crate::span::Spans;
-use crate::work::looked_at;
+use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64, keys};
 
 pub(crate) const FINDERS: &[Finder] = &[
     // crypt(3), htpasswd and the hashes of common libraries, wherever they stand.
     Finder {
         kind: Kind::PasswordHash,
+        anchors: &[
+            "$1$", "$5$", "$6$", "$7$", "$2a", "$2b", "$2x", "$2y", "$y$", "$gy$", "$sha1", "$apr1",
+            "$argon2", "$scrypt", "$pbkdf2",
+        ],
         trigger: r"\$(?:[1-7]|2[abxy]|y|gy|sha1|apr1|argon2|scrypt|pbkdf2)",
         pattern: r"\$(?:[1567]|2[abxy]|y|gy|sha1|apr1|argon2(?:id|i|d)|scrypt|pbkdf2[a-z0-9_-]*)\$[./A-Za-z0-9$,=+-]{8,}",
+        scope: Scope::Lines,
         find: crate::finder::whole,
     },
     Finder {
         kind: Kind::PasswordHash,
-        trigger: r"\{(?:S?SHA|S?MD5|CRYPT|SSHA|PBKDF2|SCRAM|sha|ssha|crypt)",
+        anchors: &["{s", "{m", "{c", "{p", "scram-sha-256$"],
+        trigger: r"\{(?i-u:s?sha|s?md5|crypt|pbkdf2)|SCRAM-SHA-256\$",
         pattern: r"\{(?i-u:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[a-z0-9-]*)\}([A-Za-z0-9+/=$.]{12,})|SCRAM-SHA-256\$[0-9]+:([A-Za-z0-9+/=$:]+)",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::PasswordHash,
+        anchors: &[],
         trigger: r":[0-9]*:[0-9]*:[0-9]*:[0-9]*:",
         pattern: r"(?m)^[^:\s]+:([^:\s]{3,}):[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*\r?$",
+        scope: Scope::Lines,
         find: first_group,
     },
     // crypt(3) of old, and htpasswd of old: a name, thirteen characters, and nothing else.
     Finder {
         kind: Kind::PasswordHash,
+        anchors: &[],
         trigger: r"(?m)^[A-Za-z0-9._-]{1,32}:[./A-Za-z0-9]{13}\r?$",
         pattern: r"(?m)^[A-Za-z0-9._-]{1,32}:([./A-Za-z0-9]{13})\r?$",
+        scope: Scope::Lines,
         find: old_hash,
     },
     // Hashes of passwords of databases and Windows.
     Finder {
         kind: Kind::PasswordHash,
+        anchors: &[],
         trigger: r"md5[0-9a-f]{32}|\*[0-9A-F]{40}|:[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:|pbkdf2_sha|\$(?:P|H|S)\$",
         pattern: r#"(?-u:\b)(md5[0-9a-f]{32})(?-u:\b)|(?:^|[\s'"])(\*[0-9A-F]{40})(?-u:\b)|:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):|(pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9+/=$]{16,})|(\$[PHS]\$[./A-Za-z0-9]{20,})"#,
+        scope: Scope::Lines,
         find: first_group,
     },
     // Tokens of Proxmox, as a header, a ticket and a file (`token.cfg`, `token.shadow`).
     Finder {
         kind: Kind::ProxmoxToken,
+        anchors: &["apitoken", "pve:", "pmg:", "pbs:", "@p"],
         trigger: r"APIToken|PVE:|PMG:|PBS:|PVEAuthCookie|PMGAuthCookie|PBSAuthCookie|@p[avb][mes][!a-z]*![A-Za-z0-9_.-]+[ :=]",
         pattern: r"(?:P[VB][EMS]|PMG)APIToken[ =]+[^\s=:!]+![^\s=:]+[=:]([^\s\x22',;]+)|(?-u:\b)(?:PVE|PMG|PBS):[^\s:]+:[0-9A-Fa-f]{8}::([A-Za-z0-9+/=%]{16,})|[A-Za-z0-9_.-]{1,64}@(?:pam|pve|pbs)![A-Za-z0-9_.-]{1,64}[ :=]+\x22?([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Jwt,
+        anchors: &["eyj"],
         trigger: "eyJ",
         pattern: r"(?-u:\b)(?:eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki)[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*)",
+        scope: Scope::Lines,
         find: crate::finder::whole,
     },
     // Settings whose value stands behind a blank: redis, LDAP, keepalived, SNMP, HAProxy, network devices, `.netrc` by lines.
     Finder {
         kind: Kind::Password,
+        anchors: &[
+            "pass",
+            "masterauth",
+            "rootpw",
+            "bindpw",
+            "community",
+            "psk",
+            "key-string",
+            "secret",
+            "stats",
+            "token",
+            "adminpw",
+            "-server",
+        ],
         trigger: r"(?i-u)(?:requirepass|masterauth|rootpw|bindpw|auth_pass|r[ow]community|community|wpa-psk|wpa-passphrase|insecure-password|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|sasl_passwd|smtp_pass)[ \t]+[!-~]",
         pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:(requirepass|masterauth|rootpw|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server[ \t]+key(?:[ \t]+[0-9])?|stats[ \t]+auth[ \t]+[^\s:]+:|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]*|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
+        scope: Scope::Lines,
         find: directive,
     },
     // ACLs of redis.
     Finder {
         kind: Kind::Password,
+        anchors: &["user"],
         trigger: r"(?:user|USER|setuser|SETUSER)[ \t]+[^ \t]+[ \t]+",
         pattern: r"(?i-u:\b(?:user|setuser))[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)(?:[ \t]+[^\s>#]+)*?[ \t]+[>#<!]([^\s]{3,})",
+        scope: Scope::Lines,
         find: first_group,
     },
     // A command of redis, and what its `MONITOR` shows.
     Finder {
         kind: Kind::Password,
+        anchors: &["auth"],
         trigger: r"(?i-u)auth\x22?[ \t]",
         pattern: r"(?m)^(?:[^\s>]*>[ \t]*|[0-9.]+ \[[^\]\n]*\][ \t]*)?\x22?(?:AUTH|auth)\x22?[ \t]+(?:\x22[^\x22\n]+\x22[ \t]+)?\x22?([^\s\x22]{4,})\x22?[ \t]*\r?$",
+        scope: Scope::Lines,
         find: first_group,
     },
     // .pgpass
     Finder {
         kind: Kind::Password,
+        anchors: &[":*:", ":54", ":6432:", ":15432:", ":25432:", ":26257:"],
         trigger: r":(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^\s:]+:[^\s:]+:",
         pattern: r"(?m)(?:^|[\s:\x22'])(?:[A-Za-z0-9._*-]+|\[[0-9a-fA-F:]+\]):(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^:\s\[]+:[^:\s\[]*[A-Za-z*_][^:\s\[]*:((?:\\:|[^:\n\r\x22'])+?)[\x22']?\r?$",
+        scope: Scope::Lines,
         find: first_group,
     },
     // .netrc
     Finder {
         kind: Kind::Password,
+        anchors: &["machine", "default", "login"],
         trigger: "(?:machine|default|login)[ \t\r\n]+[^ \t\n]+",
         pattern: r"(?-u:\b)(?:machine\s+\S+|default\s+login\s+\S+|login\s+\S+)(?:\s+(?:login|account)\s+\S+){0,3}\s+password\s+(\S+)",
+        scope: Scope::Text,
         find: first_group,
     },
     // Docker's config.json
     Finder {
         kind: Kind::DockerAuth,
+        anchors: &["auth"],
         trigger: r#"auth(?:\\*["']|[ \t]*[=:])|identitytoken|registrytoken"#,
         pattern: r#"(?:\\*["']?(?-u:\b)auth\\*["']?\s*:\s*\\*["']?|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
+        scope: Scope::Text,
         find: docker,
     },
     // XML with the name and the value as attributes.
     Finder {
         kind: Kind::Password,
+        anchors: &["value", "password", "secret", "token", "key", "pwd"],
         trigger: r#"(?i-u)(?:value|password|secret|token|key|pwd)[ \t]*=[ \t]*["']"#,
         pattern: r#"(?i-u:\b(?:name|key))[ \t]*=[ \t]*["']([A-Za-z0-9_.:-]+)["'][ \t]+(?i-u:value)[ \t]*=[ \t]*["']([^"'\n]+)["']"#,
+        scope: Scope::Lines,
         find: variable,
     },
     // An entry of a state of Terraform: the type or the name says what the value is.
     Finder {
         kind: Kind::Secret,
+        anchors: &["sensitive"],
         trigger: r#""sensitive(?:_values|_attributes)?""#,
         pattern: r#""value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true"#,
+        scope: Scope::Text,
         find: first_group,
     },
     // Objects whose name says that everything in them is a secret.
     Finder {
         kind: Kind::Secret,
+        anchors: &[
+            "secrets",
+            "tokens",
+            "passwords",
+            "passwds",
+            "passphrases",
+            "keys",
+            "credentials",
+            "creds",
+        ],
         trigger: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*:"#,
-        pattern: r#"(?i-u)([A-Za-z0-9_.-]{0,40}(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds))\\*["']?[ \t]*:[ \t]*(\{|\r?\n)"#,
+        pattern: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*:[ \t]*(?:\{|\r?\n)"#,
+        scope: Scope::Text,
         find: container,
     },
     // A list of variables: `- name: DB_PASSWORD` / `value: …`
     Finder {
         kind: Kind::Password,
+        anchors: &["value"],
         trigger: "(?i-u)value",
         pattern: r#"(?i-u:\b(?:name|key)\b)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]+)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:value)\\*["']?[ \t]*:[ \t]*(?:\\*"((?:[^"\\\n]|\\[^"])+)|'([^'\n]+)|([^\s"'\\{\[][^\n"]*))"#,
+        scope: Scope::Text,
         find: variable,
     },
     Finder {
         kind: Kind::Kubeconfig,
+        anchors: &["certificate-authority-data"],
         trigger: "certificate-authority-data",
         pattern: r#"certificate-authority-data\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9+/=_-]{8,})"#,
+        scope: Scope::Lines,
         find: first_group,
     },
     // PEM within base64
     Finder {
         kind: Kind::PrivateKey,
+        anchors: &["ls0tls1crudjti"],
         trigger: "LS0tLS1CRUdJTi",
         pattern: "LS0tLS1CRUdJTi[A-Za-z0-9+/=]+",
+        scope: Scope::Lines,
         find: encoded_pem,
     },
     Finder {
         kind: Kind::WireguardKey,
+        anchors: &["private", "preshared"],
         trigger: "(?i-u)(?:private|preshared)[_ -]?key",
         pattern: r"(?i-u:(?:private|preshared)[_ -]?key)\\*[\x22']?[ \t]*[=: ][ \t]*\\*[\x22']?([A-Za-z0-9+/]{42,43}=)",
+        scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
+        anchors: &["pass", "secret", "token", "key", "pwd", "cred"],
         trigger: "(?i-u)<[a-z0-9_.:-]*(?:pass|secret|token|key|pwd|cred)",
         pattern: r"<([A-Za-z0-9_.:-]{1,80})(?:[ \t][^<>\n]{0,200})?>\s*(?:<!\[CDATA\[)?([^<>]{1,4096}?)(?:\]\]>)?\s*</([A-Za-z0-9_.:-]{1,80})>",
+        scope: Scope::Text,
         find: element,
     },
 ];
@@ -171,6 +238,9 @@ fn old_hash(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
         looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
         let Some(value) = captures.iter().skip(3).take(3).flatten().next() else {
             continue;
         };
@@ -199,18 +269,31 @@ fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 /// What stands in `secrets: { … }`, on one line or as lines that are deeper than the name: strings, and no references.
 fn container(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     let mut covered = 0;
-    for captures in regex.captures_iter(text) {
-        looked_at(captures.get_match().len());
-        let (Some(name), Some(opening)) = (captures.get(1), captures.get(2)) else {
-            continue;
-        };
-        if keys::holds_secrets(name.as_str()).is_none() || name.start() < covered {
+    for found in regex.find_iter(text) {
+        looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
+        let word = found
+            .as_str()
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            .count();
+        let before = text.as_bytes()[..found.start()]
+            .iter()
+            .rev()
+            .take(40)
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte))
+            .count();
+        let start = found.start() - before;
+        let name = &text[start..found.start() + word];
+        if keys::holds_secrets(name).is_none() || start < covered {
             continue;
         }
-        covered = if opening.as_str() == "{" {
-            container_json(text, opening.end(), kind, spans)
+        covered = if found.as_str().ends_with('{') {
+            container_json(text, found.end(), kind, spans)
         } else {
-            container_yaml(text, name.start(), opening.end(), kind, spans)
+            container_yaml(text, start, found.end(), kind, spans)
         };
     }
 }
@@ -334,6 +417,9 @@ fn element(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
             continue;
         };
         looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
         if open.as_str() != close.as_str() || is_placeholder(value.as_str()) {
             continue;
         }

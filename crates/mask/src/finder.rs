@@ -1,34 +1,76 @@
 //! The table of finders, and the triggers that say which of them to ask.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::Regex;
 
 use crate::span::Spans;
 use crate::view::View;
-use crate::work::looked_at;
+use crate::work::{looked_at, within_budget};
 use crate::{Kind, assignment, command, files, header, manifest, pem, tokens, url};
 
 /// One way to find secrets.
 pub(crate) struct Finder {
     pub(crate) kind: Kind,
-    /// A cheap expression without which the finder finds nothing.
+    /// Words in small letters, one of which is in every match of the trigger; none where no word is. One automaton looks for
+    /// the words of all finders at once.
+    pub(crate) anchors: &'static [&'static str],
+    /// A cheap expression without which the finder finds nothing. Asked only where an anchor stands.
     pub(crate) trigger: &'static str,
     pub(crate) pattern: &'static str,
+    /// How much of the text a match can depend on.
+    pub(crate) scope: Scope,
     pub(crate) find: fn(&Regex, &str, Kind, &mut Spans),
 }
 
+/// How much of a text a finder must be given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The lines with its anchors: no match goes past the end of its line.
+    Lines,
+    /// All of it.
+    Text,
+}
+
+/// Lines that are closer to each other than this are looked at together.
+const NEAR: usize = 1024;
+
 /// The finders, ready to use.
 pub(crate) struct Finders {
-    triggers: RegexSet,
-    finders: Vec<Ready>,
+    anchors: AhoCorasick,
+    /// The finders of each anchor, as bits.
+    wakes: Vec<u64>,
+    table: Vec<Ready>,
 }
 
 struct Ready {
+    trigger: Regex,
     regex: Regex,
     finder: &'static Finder,
     /// Whether it reads lines, so that what tools put in front of them hides secrets from it.
     by_line: bool,
+}
+
+impl Ready {
+    fn find(&self, text: &str, places: &[Range<usize>], spans: &mut Spans) {
+        for place in places {
+            looked_at(place.len());
+            if !within_budget() {
+                return;
+            }
+            if place.len() == text.len() {
+                (self.finder.find)(&self.regex, text, self.finder.kind, spans);
+            } else {
+                let mut found = Spans::default();
+                (self.finder.find)(&self.regex, &text[place.clone()], self.finder.kind, &mut found);
+                spans.extend(found, |range| {
+                    Some(place.start + range.start..place.start + range.end)
+                });
+            }
+        }
+    }
 }
 
 impl Finders {
@@ -38,7 +80,7 @@ impl Finders {
         FINDERS.as_ref().filter(|_| tokens::is_ready())
     }
 
-    fn compile() -> Result<Self, regex::Error> {
+    fn compile() -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let tables = [
             (pem::FINDERS, true),
             (manifest::FINDERS, true),
@@ -51,38 +93,118 @@ impl Finders {
         let mut finders = Vec::new();
         for (table, by_line) in tables {
             for finder in table {
-                let regex = Regex::new(finder.pattern)?;
                 finders.push(Ready {
-                    regex,
+                    trigger: Regex::new(finder.trigger)?,
+                    regex: Regex::new(finder.pattern)?,
                     finder,
                     by_line,
                 });
             }
         }
-        let triggers = RegexSet::new(finders.iter().map(|ready| ready.finder.trigger))?;
-        Ok(Self { triggers, finders })
+        if finders.len() > 64 {
+            return Err("more finders than bits".into());
+        }
+        let mut words: Vec<&str> = Vec::new();
+        let mut wakes: Vec<u64> = Vec::new();
+        for (index, ready) in finders.iter().enumerate() {
+            for word in ready.finder.anchors {
+                let at = words.iter().position(|known| known == word).unwrap_or_else(|| {
+                    words.push(word);
+                    wakes.push(0);
+                    words.len() - 1
+                });
+                wakes[at] |= 1 << index;
+            }
+        }
+        let anchors = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(words)?;
+        Ok(Self {
+            anchors,
+            wakes,
+            table: finders,
+        })
+    }
+
+    /// For each finder, the parts of this text in which its anchors stand.
+    fn places(&self, text: &str) -> Vec<Vec<Range<usize>>> {
+        let whole = 0..text.len();
+        let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
+        // The finders that look at all of it already.
+        let mut done = 0_u64;
+        for (index, ready) in self.table.iter().enumerate() {
+            if ready.finder.anchors.is_empty() {
+                places[index].push(whole.clone());
+                done |= 1 << index;
+            }
+        }
+        let all = self.wakes.iter().fold(done, |all, bits| all | bits);
+        let bytes = text.as_bytes();
+        let mut line = 0..0;
+        // The finders for which this line is noted.
+        let mut noted = 0_u64;
+        looked_at(text.len());
+        for found in self.anchors.find_overlapping_iter(text) {
+            let wakes = self.wakes[found.pattern().as_usize()];
+            if found.start() >= line.end {
+                noted = 0;
+            }
+            let mut new = wakes & !done & !noted;
+            if new == 0 {
+                continue;
+            }
+            if found.start() >= line.end {
+                let begins = bytes[line.end..found.start()]
+                    .iter()
+                    .rposition(|byte| *byte == b'\n');
+                let ends = bytes[found.start()..].iter().position(|byte| *byte == b'\n');
+                line = begins.map_or(line.end, |newline| line.end + newline + 1)
+                    ..ends.map_or(bytes.len(), |newline| found.start() + newline + 1);
+            }
+            noted |= new;
+            while new != 0 {
+                let index = new.trailing_zeros() as usize;
+                new &= new - 1;
+                if self.table[index].finder.scope == Scope::Text {
+                    places[index].push(whole.clone());
+                    done |= 1 << index;
+                    continue;
+                }
+                match places[index].last_mut() {
+                    Some(last) if line.start < last.end + NEAR => last.end = line.end,
+                    _ => places[index].push(line.clone()),
+                }
+            }
+            if done == all {
+                break;
+            }
+        }
+        places
+    }
+
+    /// The finders that could find something in this text, and where.
+    fn ready<'s>(&'s self, text: &'s str) -> impl Iterator<Item = (&'s Ready, Vec<Range<usize>>)> {
+        let places = self.places(text);
+        self.table.iter().zip(places).filter(|(ready, places)| {
+            places.iter().any(|place| {
+                looked_at(place.len());
+                ready.trigger.is_match(&text[place.clone()])
+            })
+        })
     }
 
     pub(crate) fn find(&self, text: &str, spans: &mut Spans) {
         tokens::find(text, spans);
-        looked_at(text.len());
-        let triggered = self.triggers.matches(text);
-        if !triggered.matched_any() {
-            return;
+        let mut by_line = false;
+        for (ready, places) in self.ready(text) {
+            by_line |= ready.by_line;
+            ready.find(text, &places, spans);
         }
-        let ready: Vec<&Ready> = triggered
-            .iter()
-            .filter_map(|index| self.finders.get(index))
-            .collect();
-        for ready in &ready {
-            (ready.finder.find)(&ready.regex, text, ready.finder.kind, spans);
-        }
-        if ready.iter().any(|ready| ready.by_line)
-            && let Some(view) = View::of(text)
-        {
+        if by_line && let Some(view) = View::of(text) {
             let mut found = Spans::default();
-            for ready in ready.iter().filter(|ready| ready.by_line) {
-                (ready.finder.find)(&ready.regex, &view.text, ready.finder.kind, &mut found);
+            for (ready, places) in self.ready(&view.text).filter(|(ready, _)| ready.by_line) {
+                ready.find(&view.text, &places, &mut found);
             }
             spans.extend(found, |range| view.original(&range));
         }
@@ -90,7 +212,7 @@ impl Finders {
 
     /// Whether any finder would look at this text.
     pub(crate) fn triggered(&self, text: &str) -> bool {
-        self.triggers.is_match(text) || {
+        self.ready(text).next().is_some() || {
             let mut spans = Spans::default();
             tokens::find(text, &mut spans);
             !spans.is_empty()
@@ -98,9 +220,9 @@ impl Finders {
     }
 
     /// A sample of what each finder looks for, for the tests that try each of them.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "adversary"))]
     pub(crate) fn patterns(&self) -> impl Iterator<Item = &'static str> {
-        self.finders.iter().map(|ready| ready.finder.pattern)
+        self.table.iter().map(|ready| ready.finder.pattern)
     }
 }
 
@@ -108,6 +230,9 @@ impl Finders {
 pub(crate) fn whole(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for found in regex.find_iter(text) {
         looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
         spans.add(found.range(), kind);
     }
 }
@@ -116,6 +241,9 @@ pub(crate) fn whole(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 pub(crate) fn first_group(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
         looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
         if let Some(group) = captures.iter().skip(1).flatten().next()
             && !crate::placeholder::is_placeholder(group.as_str())
         {
@@ -126,6 +254,30 @@ pub(crate) fn first_group(regex: &Regex, text: &str, kind: Kind, spans: &mut Spa
 
 #[cfg(test)]
 mod tests {
+    use super::{Finders, Spans};
+
+    /// An anchor that a match does without would lose secrets.
+    #[test]
+    fn a_trigger_matches_only_where_an_anchor_stands() {
+        let finders = Finders::built_in().unwrap();
+        let texts = crate::cases::texts().chain(crate::adversary::seeds());
+        for text in texts {
+            let places = finders.places(&text);
+            for (ready, places) in finders.table.iter().zip(places) {
+                let mut whole = Spans::default();
+                (ready.finder.find)(&ready.regex, &text, ready.finder.kind, &mut whole);
+                let mut parts = Spans::default();
+                ready.find(&text, &places, &mut parts);
+                assert_eq!(
+                    whole.merged(&[]),
+                    parts.merged(&[]),
+                    "{}: {text:?}",
+                    ready.finder.pattern
+                );
+            }
+        }
+    }
+
     #[test]
     fn built_in_patterns_compile() {
         assert!(

@@ -1,113 +1,11 @@
 //! Work grows with the length of the text, whatever the text is.
 //!
-//! Every rule gives its own worst cases: its literal words repeated, opened and never closed, nested and in turn with those
-//! of the other rules. What is measured is a count of bytes looked at, not a time.
+//! The texts come from `adversary`. What is measured is a count of bytes looked at, not a time.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::finder::Finders;
-use crate::{Masker, StreamMasker, tokens, work};
-
-/// Signs that open, close or part something.
-const SIGNS: &[&str] = &[
-    ":", "=", ": ", " ", "\n", "\"", "'", "\\\"", "{", "[", "(", "|\n  ", "@", ",", ";", "&", "%22", "<",
-    ">", "- ", "\t", "\\", "${", "$",
-];
-
-/// The literal words of a pattern: runs of letters, digits and the signs that mean only themselves.
-fn words(pattern: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut word = String::new();
-    let mut characters = pattern.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character.is_ascii_alphanumeric() || "_-:/ <=".contains(character) {
-            word.push(character);
-            continue;
-        }
-        if character == '\\' {
-            characters.next();
-        }
-        if word.trim().len() >= 3 {
-            found.insert(std::mem::take(&mut word));
-        }
-        word.clear();
-    }
-    if word.trim().len() >= 3 {
-        found.insert(word);
-    }
-    found
-}
-
-/// Parts of texts that each rule reads far into, in the order in which they are tried.
-fn seeds() -> Vec<String> {
-    let mut seeds: BTreeSet<String> = BTreeSet::new();
-    let literal: BTreeSet<String> = Finders::built_in()
-        .into_iter()
-        .flat_map(Finders::patterns)
-        .flat_map(words)
-        .collect();
-    for word in &literal {
-        for sign in SIGNS {
-            seeds.insert(format!("{word}{sign}"));
-        }
-    }
-    for (_, beginning) in tokens::beginnings() {
-        seeds.insert(beginning.to_owned());
-        seeds.insert(format!("{beginning}a"));
-        seeds.insert(format!("{beginning}a1 "));
-    }
-    for shape in [
-        "-----BEGIN PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "-----END PRIVATE KEY-----\n",
-        "-----BEGIN PRIVATE KEY-----\nMIIE\n",
-        "-----BEGIN PRIVATE KEY-----\"",
-        "Private-Lines: 1\nAAAA\n",
-        "token:",
-        "password=",
-        "token=${",
-        "token='${",
-        "token=[\"${",
-        "password=[\"password=[\",",
-        "token: |\n token: |\n",
-        "  data:\n  x:\n    data:\n    y:\n",
-        "{\"data\":{",
-        "{\"a\":{\"data\":{\"b\":\"c\"",
-        "\"kind\":\"Secret\",",
-        "apiVersion: v1\ndata:\n",
-        "- data:\n  kind: Secret\n",
-        "    a: b\nkind: Secret\n",
-        "curl sshpass -p x ",
-        "curl -u a ",
-        "plink sshpass -p x ",
-        "mysql redis-cli -a ",
-        "docker sqlcmd -P x ",
-        "echo a:password 'x' ",
-        "://a:b",
-        "://a:b@",
-        "machine h login x ",
-        "<password>",
-        "secrets: {",
-        "secrets:\n  a: b\n",
-        "tokens: { tokens: { \"a\": \"b\",",
-        "\u{1b}[1m",
-        "\u{1b}]",
-        "+a: b\n a: b\n",
-        " a\n",
-        "12:token:",
-        "Authorization: x=1, ",
-        "Cookie: a=",
-        "$6$",
-        "eyJhbGci.",
-        "\\\\\\\\",
-        "[masked:",
-        "[masked:jwt]",
-    ] {
-        seeds.insert(shape.to_owned());
-    }
-    seeds.into_iter().collect()
-}
+use crate::adversary::{pairs, repeated, seeds};
+use crate::{Masker, StreamMasker, work};
 
 fn cost(masker: &Masker, text: &str) -> u64 {
     work::take();
@@ -139,7 +37,7 @@ fn doubling_a_text_doubles_the_work() {
     let all = seeds();
     assert!(all.len() > 1000, "{}", all.len());
     for seed in &all {
-        let small = seed.repeat((3_072 / seed.len()).max(1));
+        let small = repeated(seed, 3_072);
         let large = small.repeat(2);
         let (once, twice) = (cost(&masker, &small), cost(&masker, &large));
         if grows(once, twice, large.len()) || twice > 400 * large.len() as u64 {
@@ -153,12 +51,8 @@ fn doubling_a_text_doubles_the_work() {
 fn two_rules_in_turn_cost_no_more() {
     let masker = Masker::built_in();
     let mut wrong = String::new();
-    let all = seeds();
-    // Every seed with one far from it in the order, which is another for each.
-    for (index, first) in all.iter().enumerate().step_by(3) {
-        let second = &all[(index * 31 + 17) % all.len()];
-        let pair = format!("{first}{second}");
-        let small = pair.repeat((3_072 / pair.len()).max(1));
+    for pair in pairs() {
+        let small = repeated(&pair, 3_072);
         let large = small.repeat(2);
         let (once, twice) = (cost(&masker, &small), cost(&masker, &large));
         if grows(once, twice, large.len()) || twice > 400 * large.len() as u64 {
@@ -182,7 +76,7 @@ fn one_byte_at_a_time_costs_no_more() {
         "token:",
         "-----BEGIN PRIVATE KEY-----\n",
     ]) {
-        let small = seed.repeat((8_192 / seed.len()).max(1));
+        let small = repeated(seed, 8_192);
         let large = small.repeat(2);
         let (once, twice) = (streamed(&masker, &small), streamed(&masker, &large));
         if grows(once, twice, large.len()) || twice > 800 * large.len() as u64 {

@@ -1,67 +1,184 @@
 //! Credentials in the headers of HTTP.
 
+use std::ops::Range;
+
 use regex::Regex;
 
-use crate::finder::Finder;
+use crate::finder::{Finder, Scope};
 use crate::placeholder::is_placeholder;
 use crate::span::Spans;
+use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64};
 
 pub(crate) const FINDERS: &[Finder] = &[
     // Headers of services that have a name of their own for it.
     Finder {
         kind: Kind::Secret,
+        anchors: &[
+            "x-",
+            "private-token",
+            "job-token",
+            "deploy-token",
+            "dd-ap",
+            "api-key",
+            "subscription-key",
+        ],
         trigger: "(?i-u)(?:x-[a-z-]*(?:auth|access|key|token|secret|session)|private-token|job-token|deploy-token|dd-api|api-key)",
         pattern: r"(?i-u:\b(?:x-(?:[a-z]{1,20}-){0,3}(?:auth|authorization|auth-key|access|key|token|secret|session|email-key|signature)|private-token|job-token|deploy-token|dd-application-key|dd-api-key|ocp-apim-subscription-key))\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?([^\s\x22'\\,;]{6,})",
+        scope: Scope::Lines,
         find: named,
     },
     // Curl's short form, and what a proxy or a trace writes: `authorization Bearer …`, `Authorization=[Bearer …]`.
     Finder {
         kind: Kind::Authorization,
+        anchors: &["oauth_", "credential=", "response=", "nonce="],
         trigger: "(?i-u)oauth_(?:token|signature|consumer)|credential=|response=",
         pattern: r#"(?i-u:\b(?:oauth_(?:token|token_secret|signature|consumer_key)|response|cnonce|nonce))="([^"\n]{8,})""#,
+        scope: Scope::Lines,
         find: crate::finder::first_group,
     },
     Finder {
         kind: Kind::Authorization,
+        anchors: &["authorization"],
         trigger: "(?i-u)authorization",
-        pattern: r"(?i-u:authorization)\\*[\x22']?\]?[ \t]*(?:=>|[:=,])[ \t]*\[?\\*[\x22']?((?i-u:bearer|basic|token|digest|negotiate|apikey|api-key|bot|key|oauth|oauth2|dpop|hawk|mac|ntlm|scram-sha-(?:1|256)|sharedkey(?:lite)?|sharedaccesssignature|geniekey|splunk|vapid|signature|hoba|mutual|privatetoken|gnap|jwt|sso-key|splunk|aws|goog4-rsa-sha256|goog1|aws4-hmac-sha256|aws4-ecdsa-p256-sha256|pveapitoken|deepl-auth-key|discogs|klaviyo-api-key|client-id|secret|service|user|glpat|private-token|x-[a-z-]{1,20}|bearer[ \t]+bearer)[ \t]+)?([^\s\x22'\\]+)",
+        pattern: r"(?i-u:authorization)\\*[\x22']?\]?[ \t]*(?:=>|[:=,])[ \t]*\[?\\*[\x22']?",
+        scope: Scope::Lines,
         find: authorization,
     },
     Finder {
         kind: Kind::Authorization,
+        anchors: &["bearer"],
         trigger: "(?i-u)bearer[ \t]",
         pattern: r"(?i-u:\bbearer)[ \t]+([A-Za-z0-9._~+/=-]{8,})",
+        scope: Scope::Lines,
         find: bearer,
     },
     Finder {
         kind: Kind::Authorization,
+        anchors: &["basic"],
         trigger: "(?i-u)basic[ \t]",
         pattern: r"(?i-u:\bbasic)[ \t]+([A-Za-z0-9+/_-]{6,}={0,2})",
+        scope: Scope::Lines,
         find: basic,
     },
     Finder {
         kind: Kind::Cookie,
+        anchors: &["set-cookie"],
         trigger: "(?i-u)set-cookie",
         pattern: r"(?i-u:set-cookie2?)\\*[\x22']?[ \t]*[:=,][ \t]*\[?\\*[\x22']?[^\s=;\x22']+=\\*[\x22']?([^;\s\x22'\\,]+)",
+        scope: Scope::Lines,
         find: crate::finder::first_group,
     },
     Finder {
         kind: Kind::Cookie,
+        anchors: &["cookie"],
         trigger: "(?i-u)cookie",
         pattern: r"(?i-u:\bcookie)\\*[\x22']?[ \t]*[:,][ \t]*\[?\\*[\x22']?([^=;\s\x22'\\]+=[^\n\x22'\\]+)",
+        scope: Scope::Lines,
         find: cookies,
     },
 ];
 
+/// The schemes of the header, in small letters.
+const SCHEMES: &[&str] = &[
+    "apikey",
+    "api-key",
+    "aws",
+    "aws4-ecdsa-p256-sha256",
+    "aws4-hmac-sha256",
+    "basic",
+    "bearer",
+    "bot",
+    "client-id",
+    "deepl-auth-key",
+    "digest",
+    "discogs",
+    "dpop",
+    "geniekey",
+    "glpat",
+    "gnap",
+    "goog1",
+    "goog4-rsa-sha256",
+    "hawk",
+    "hoba",
+    "jwt",
+    "key",
+    "klaviyo-api-key",
+    "mac",
+    "mutual",
+    "negotiate",
+    "ntlm",
+    "oauth",
+    "oauth2",
+    "private-token",
+    "privatetoken",
+    "pveapitoken",
+    "scram-sha-1",
+    "scram-sha-256",
+    "secret",
+    "service",
+    "sharedaccesssignature",
+    "sharedkey",
+    "sharedkeylite",
+    "signature",
+    "splunk",
+    "sso-key",
+    "token",
+    "user",
+    "vapid",
+];
+
+/// The word of a header's value at this place.
+fn word_at(text: &str, at: usize) -> Range<usize> {
+    let ends = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '\\');
+    let rest = &text[at..];
+    let length = rest.find(ends).unwrap_or(rest.len());
+    looked_at(length);
+    at..at + length
+}
+
+/// Whether a word is a scheme, with the credentials behind it.
+fn is_scheme(word: &str) -> bool {
+    let own = word.len() > 2
+        && word.len() <= 22
+        && word.as_bytes()[..2].eq_ignore_ascii_case(b"x-")
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+    own || SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
 fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    for captures in regex.captures_iter(text) {
-        let Some(value) = captures.get(2) else { continue };
-        let word = value.as_str();
-        let (start, end) = (value.start(), value.end());
+    // What was read as a value is not read again.
+    let mut read = 0;
+    for found in regex.find_iter(text) {
+        looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
+        if found.start() < read {
+            continue;
+        }
+        let mut value = word_at(text, found.end());
+        let mut schemed = false;
+        // Some write `Bearer Bearer`.
+        for _ in 0..2 {
+            let blanks = text[value.end..].len() - text[value.end..].trim_start_matches([' ', '\t']).len();
+            let next = word_at(text, value.end + blanks);
+            if blanks == 0 || next.is_empty() || !is_scheme(&text[value.clone()]) {
+                break;
+            }
+            (value, schemed) = (next, true);
+        }
+        read = value.end;
+        if value.is_empty() {
+            continue;
+        }
+        let (start, end) = (value.start, value.end);
+        let word = &text[value];
         // Prose: `authorization: required`, `Authorization: Bearer tokens are …`. Behind a scheme, only these words are.
         let plain = word.trim_end_matches(['.', ',', ';', ':', ')']);
-        let ordinary = if captures.get(1).is_some() {
+        let ordinary = if schemed {
             matches!(
                 plain.to_ascii_lowercase().as_str(),
                 "token" | "tokens" | "auth" | "authentication" | "scheme" | "is" | "and" | "or"

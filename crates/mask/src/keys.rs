@@ -1,5 +1,7 @@
 //! Which names of keys say that their value is a secret.
 
+use std::sync::LazyLock;
+
 use crate::Kind;
 
 /// Longer names are none.
@@ -520,11 +522,53 @@ fn pass(name: &str, plain: &str) -> Option<Kind> {
     (owner.is_empty() || parted || known).then_some(Kind::Password)
 }
 
+/// The endings as a tree, read from their last letter on.
+struct Tree {
+    nodes: Vec<Node>,
+}
+
+#[derive(Default)]
+struct Node {
+    /// The node behind each letter.
+    next: Vec<(u8, usize)>,
+    /// The place in the list of the ending that is complete here.
+    ending: Option<usize>,
+}
+
+static TREE: LazyLock<Tree> = LazyLock::new(|| {
+    let mut nodes = vec![Node::default()];
+    for (place, (end, _)) in ENDINGS.iter().enumerate() {
+        let mut at = 0;
+        for byte in end.bytes().rev() {
+            let known = nodes[at].next.iter().find(|(known, _)| *known == byte);
+            at = if let Some((_, next)) = known {
+                *next
+            } else {
+                nodes.push(Node::default());
+                let next = nodes.len() - 1;
+                nodes[at].next.push((byte, next));
+                next
+            };
+        }
+        nodes[at].ending.get_or_insert(place);
+    }
+    Tree { nodes }
+});
+
 fn ending(plain: &str) -> Option<Kind> {
-    ENDINGS
-        .iter()
-        .find(|(end, _)| plain.ends_with(end))
-        .map(|(_, kind)| *kind)
+    let nodes = &TREE.nodes;
+    let mut at = 0;
+    let mut first: Option<usize> = None;
+    for byte in plain.bytes().rev() {
+        let Some((_, next)) = nodes[at].next.iter().find(|(known, _)| *known == byte) else {
+            break;
+        };
+        at = *next;
+        if let Some(place) = nodes[at].ending {
+            first = Some(first.map_or(place, |first| first.min(place)));
+        }
+    }
+    first.map(|place| ENDINGS[place].1)
 }
 
 /// The words of a name: parted by signs, and where a capital letter follows a small one.
@@ -549,6 +593,8 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 
 /// A name with the word for a secret inside it: `DB_PASSWORD_PROD`, `TOKEN_GITHUB`, `secret_key_v2`.
 fn inside(name: &str) -> Option<Kind> {
+    // A name of one word has nothing behind the word for a secret.
+    words(name).nth(1)?;
     let words: Vec<&str> = words(name).take(16).collect();
     let lower = |word: &str| word.to_ascii_lowercase();
     let shouted = name.bytes().all(|byte| !byte.is_ascii_lowercase());

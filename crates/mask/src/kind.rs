@@ -38,6 +38,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// A secret that Interlock uses itself, as the key of a model, found by its value. Always masked.
+    Configured = "configured_secret",
     /// A value in a Kubernetes Secret.
     KubernetesSecret = "kubernetes_secret",
     /// A private or preshared key of `WireGuard`.
@@ -100,6 +102,10 @@ kinds! {
     Token = "token",
     /// What is assigned to a key called secret or the like.
     Secret = "secret",
+    /// A certificate. Masked only where a group of a source names it.
+    Certificate = "certificate",
+    /// An email address. Masked only where a group of a source names it.
+    Email = "email",
     /// What an operator's own pattern found.
     Custom = "custom",
 }

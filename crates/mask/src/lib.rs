@@ -7,9 +7,11 @@
 //! This room must never let a known shape of secret through because its surroundings are broken (a truncated PEM block,
 //! half a manifest, JSON inside prose), never skip a pattern that an operator asked for, never mask across the structure
 //! of JSON, and never panic. Work grows with the length of the text: nothing reads a part of
-//! it again and again (`growth` tries every rule). Masking what is masked changes nothing.
+//! it again and again (`growth` tries every rule with the texts of `adversary`). What would cost more than its budget (`work`)
+//! is [`Withheld`]. Masking what is masked changes nothing.
 //!
-//! Data walks: one set of cheap triggers (`finder`) says which finders are worth asking, most often none; each finder
+//! Data walks: one automaton looks for the words of all finders at once (`finder`), and a finder is asked only about the parts
+//! of the text in which its words stand, most often none; each finder
 //! says which `span` of the text is a secret (`tokens` for those that show what they are, `assignment` for `key = value`,
 //! `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
 //! of a terminal are removed first (`ansi`), and what tools put in front of lines is looked past (`view`). Overlapping spans
@@ -17,6 +19,8 @@
 //! [`Masker::mask_value`] does the same in JSON, where the name of a key is enough. [`StreamMasker`] takes text in
 //! pieces and holds back what could become a secret.
 
+#[cfg(any(test, feature = "adversary"))]
+pub mod adversary;
 mod ansi;
 mod assignment;
 mod base64;
@@ -25,6 +29,7 @@ mod cases;
 mod command;
 mod files;
 mod finder;
+mod group;
 #[cfg(test)]
 mod growth;
 mod header;
@@ -32,20 +37,23 @@ mod keys;
 mod kind;
 mod manifest;
 mod masker;
+mod opt_in;
 mod options;
 mod pem;
 mod placeholder;
-
 mod span;
 mod stream;
 mod tokens;
 mod url;
 mod value;
 mod view;
+mod withheld;
 mod work;
 mod yaml;
 
+pub use group::Group;
 pub use kind::Kind;
 pub use masker::{Finding, Masker};
-pub use options::{Custom, Error, Options};
+pub use options::{Custom, Error, Options, Source};
 pub use stream::StreamMasker;
+pub use withheld::Withheld;

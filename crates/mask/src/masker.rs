@@ -3,18 +3,29 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use regex::{Regex, RegexSet};
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
 
 use crate::finder::Finders;
 use crate::placeholder::only_markers;
 use crate::span::{Label, Span, Spans};
-use crate::{Custom, Error, Kind, Options};
+use crate::work::{Meter, looked_at, within_budget};
+use crate::{Custom, Error, Kind, Options, Source, Withheld, opt_in};
 
 /// A masked text can hold a new match, as a value that becomes shorter. This often it is looked at again.
 const MAX_PASSES: usize = 8;
 const MAX_NAME: usize = 40;
+/// The longest custom pattern as it is written.
+const MAX_PATTERN: usize = 4096;
 /// A custom pattern larger than this when compiled is refused.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// So many custom patterns hold for one source, at most.
+const MAX_CUSTOM: usize = 64;
+/// Shorter values are not looked for: they would be found in ordinary words.
+const MIN_VALUE: usize = 6;
+/// What masking one text may cost, in bytes looked at. The slowest megabyte that the growth tests know costs less than a
+/// third of it.
+const BUDGET: u64 = 2_000_000_000;
 
 /// Replaces what looks like a secret. Cheap to clone and to share.
 #[derive(Clone)]
@@ -22,12 +33,21 @@ pub struct Masker {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     /// Absent only in a build whose own patterns do not compile: then everything is masked.
     built_in: Option<&'static Finders>,
     off: Vec<Kind>,
-    triggers: RegexSet,
+    /// Kinds that are masked only where a group names them.
+    opt_in: Vec<&'static opt_in::Finder>,
     custom: Vec<CustomFinder>,
+    /// Secrets that are known by their value.
+    values: Option<Arc<AhoCorasick>>,
+    budget: u64,
+    /// What holds for alerts, if that is something else.
+    alerts: Option<Masker>,
+    /// What holds for tools by their name, or by the beginning of it before a `*`; the longest first.
+    tools: Vec<(String, Masker)>,
 }
 
 /// What was masked, and where.
@@ -46,6 +66,7 @@ pub struct Finding {
     pub characters: usize,
 }
 
+#[derive(Clone)]
 struct CustomFinder {
     name: String,
     regex: Regex,
@@ -75,55 +96,170 @@ impl Masker {
             inner: Arc::new(Inner {
                 built_in: Finders::built_in(),
                 off: Vec::new(),
-                triggers: RegexSet::empty(),
+                opt_in: Vec::new(),
                 custom: Vec::new(),
+                values: None,
+                budget: BUDGET,
+                alerts: None,
+                tools: Vec::new(),
             }),
         }
     }
 
     /// Masks what the options say. A custom pattern that does not compile is an error, never left out.
     pub fn new(options: &Options) -> Result<Self, Error> {
-        let built_in = Finders::built_in().ok_or(Error::BuiltIn)?;
-        let custom = options
-            .custom
-            .iter()
-            .map(CustomFinder::new)
-            .collect::<Result<Vec<_>, _>>()?;
-        let triggers =
-            RegexSet::new(options.custom.iter().map(|entry| entry.pattern.as_str())).map_err(|error| {
-                Error::Pattern {
-                    name: "all".to_owned(),
-                    reason: error.to_string(),
-                }
-            })?;
-        let masker = Self {
-            inner: Arc::new(Inner {
-                built_in: Some(built_in),
-                off: options.off.iter().copied().collect(),
-                triggers,
-                custom,
-            }),
+        let everywhere = Self::of(options, &Source::default())?;
+        let alerts = match &options.alerts {
+            Some(source) => Some(Self::of(options, source)?),
+            None => None,
         };
-        for (entry, finder) in options.custom.iter().zip(&masker.inner.custom) {
+        let mut tools = Vec::new();
+        for (name, source) in &options.tools {
+            let stem = name.strip_suffix('*').unwrap_or(name);
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(&byte);
+            if name.is_empty() || !stem.bytes().all(plain) {
+                return Err(Error::Tool { name: name.clone() });
+            }
+            tools.push((name.clone(), Self::of(options, source)?));
+        }
+        // A name without `*` comes before one with it, and a longer one before a shorter.
+        tools.sort_by_key(|(name, _)| (name.ends_with('*'), std::cmp::Reverse(name.len())));
+        Ok(everywhere.change(|inner| {
+            inner.alerts = alerts;
+            inner.tools = tools;
+        }))
+    }
+
+    /// What holds for one source.
+    fn of(options: &Options, source: &Source) -> Result<Self, Error> {
+        let built_in = Finders::built_in().ok_or(Error::BuiltIn)?;
+        let entries: Vec<&Custom> = options.custom.iter().chain(&source.custom).collect();
+        if entries.len() > MAX_CUSTOM {
+            return Err(Error::TooMany { most: MAX_CUSTOM });
+        }
+        let custom = entries
+            .iter()
+            .map(|entry| CustomFinder::new(entry))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut off: Vec<Kind> = options.off.iter().chain(&source.off).copied().collect();
+        if off.contains(&Kind::Configured) {
+            return Err(Error::NotOff);
+        }
+        let named = |kind: Kind| source.groups.iter().any(|group| group.has(kind));
+        if !source.groups.is_empty() {
+            off.extend(
+                Kind::ALL
+                    .iter()
+                    .filter(|kind| **kind != Kind::Configured && !named(**kind)),
+            );
+        }
+        let mut wanted = Vec::new();
+        for finder in opt_in::finders().ok_or(Error::BuiltIn)? {
+            if named(finder.kind) && !off.contains(&finder.kind) {
+                wanted.push(finder);
+            }
+        }
+        let masker = Self::built_in().change(|inner| {
+            inner.built_in = Some(built_in);
+            inner.off = off;
+            inner.opt_in = wanted;
+            inner.custom = custom;
+        });
+        for finder in &masker.inner.custom {
             if !only_markers(&finder.replacement)
                 && masker.mask_text(&finder.replacement) != finder.replacement
             {
                 return Err(Error::Replacement {
-                    name: entry.name.clone(),
+                    name: finder.name.clone(),
                 });
             }
         }
         Ok(masker)
     }
 
-    /// The text with markers in the place of secrets; the text itself where there is none.
+    /// The same, and these values wherever they stand, as the keys of models. Encoded forms are values of their own.
+    #[must_use]
+    pub fn with_values<V: AsRef<str>>(self, values: impl IntoIterator<Item = V>) -> Self {
+        let values: Vec<V> = values
+            .into_iter()
+            .filter(|value| value.as_ref().len() >= MIN_VALUE)
+            .collect();
+        if values.is_empty() {
+            return self;
+        }
+        let found = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(values.iter().map(AsRef::as_ref));
+        match found {
+            Ok(found) => self.change_all(&Arc::new(found)),
+            // Without the values nothing may be shown.
+            Err(_) => self.change(|inner| inner.built_in = None),
+        }
+    }
+
+    fn change_all(self, values: &Arc<AhoCorasick>) -> Self {
+        self.change(|inner| {
+            inner.values = Some(Arc::clone(values));
+            inner.alerts = inner.alerts.take().map(|masker| masker.change_all(values));
+            for (_, masker) in &mut inner.tools {
+                *masker = masker.clone().change_all(values);
+            }
+        })
+    }
+
+    /// The same with another budget: how many bytes may be looked at for one text before it is withheld.
+    #[must_use]
+    pub fn with_budget(self, bytes: u64) -> Self {
+        self.change(|inner| {
+            inner.budget = bytes;
+            inner.alerts = inner.alerts.take().map(|masker| masker.with_budget(bytes));
+            for (_, masker) in &mut inner.tools {
+                *masker = masker.clone().with_budget(bytes);
+            }
+        })
+    }
+
+    fn change(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.inner);
+        change(&mut inner);
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// What holds for alerts.
+    pub fn for_alerts(&self) -> &Self {
+        self.inner.alerts.as_ref().unwrap_or(self)
+    }
+
+    /// What holds for the results of this tool: the entry with its name, else the one with the longest beginning of it.
+    pub fn for_tool(&self, name: &str) -> &Self {
+        self.inner
+            .tools
+            .iter()
+            .find(|(known, _)| match known.strip_suffix('*') {
+                Some(stem) => name.starts_with(stem),
+                None => name == known,
+            })
+            .map_or(self, |(_, masker)| masker)
+    }
+
+    /// The text with markers in the place of secrets, or why it cannot be shown.
+    pub fn try_mask_text<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Withheld> {
+        self.mask_counting(text).map(|(masked, _)| masked)
+    }
+
+    /// The text with markers in the place of secrets; the text itself where there is none. A notice stands in the place of a
+    /// text that is too costly to mask.
     pub fn mask_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.mask_counting(text).0
+        self.try_mask_text(text)
+            .unwrap_or_else(|withheld| Cow::Owned(withheld.notice()))
     }
 
     /// The text with markers in the place of secrets, and what was found where. What only a second look finds, because
     /// something else was masked first, is masked and not listed.
     pub fn explain(&self, text: &str) -> (String, Vec<Finding>) {
+        let _meter = Meter::start(self.inner.budget);
         let plain = crate::ansi::strip(text);
         let mut findings = Vec::new();
         let (mut line, mut counted) = (1, 0);
@@ -154,22 +290,35 @@ impl Masker {
         (self.mask_text(text).into_owned(), findings)
     }
 
-    pub(crate) fn mask_counting<'t>(&self, text: &'t str) -> (Cow<'t, str>, usize) {
+    pub(crate) fn mask_counting<'t>(&self, text: &'t str) -> Result<(Cow<'t, str>, usize), Withheld> {
+        let _meter = Meter::start(self.inner.budget);
+        let too_costly = Withheld { bytes: text.len() };
         let text = crate::ansi::strip(text);
         let spans = self.find(&text);
+        if !within_budget() {
+            return Err(too_costly);
+        }
         if spans.is_empty() {
-            return (text, 0);
+            return Ok((text, 0));
         }
         let count = spans.len();
         let mut masked = self.replace(&text, &spans);
         for _ in 1..MAX_PASSES {
             let spans = self.find(&masked);
+            if !within_budget() {
+                return Err(too_costly);
+            }
             if spans.is_empty() {
                 break;
             }
             masked = self.replace(&masked, &spans);
         }
-        (Cow::Owned(masked), count)
+        Ok((Cow::Owned(masked), count))
+    }
+
+    /// The budget for several texts together, which lasts as long as what is returned.
+    pub(crate) fn meter(&self) -> Meter {
+        Meter::start(self.inner.budget)
     }
 
     /// Where the secrets are, in order and apart from each other.
@@ -179,10 +328,19 @@ impl Masker {
             Some(finders) => finders.find(text, &mut spans),
             None => spans.add(0..text.len(), Kind::Secret),
         }
-        if !self.inner.custom.is_empty() {
-            for index in &self.inner.triggers.matches(text) {
-                self.find_custom(index, text, &mut spans);
+        for finder in &self.inner.opt_in {
+            looked_at(text.len());
+            (finder.find)(&finder.regex, text, finder.kind, &mut spans);
+        }
+        if let Some(values) = &self.inner.values {
+            looked_at(text.len());
+            for found in values.find_iter(text) {
+                spans.add(found.range(), Kind::Configured);
             }
+        }
+        for (index, finder) in self.inner.custom.iter().enumerate() {
+            looked_at(text.len());
+            finder.find(index, text, &mut spans);
         }
         let mut merged = spans.merged(&self.inner.off);
         merged.retain(|span| !only_markers(&text[span.start..span.end]));
@@ -191,24 +349,18 @@ impl Masker {
 
     /// Whether anything in this text could be, or begin, a secret.
     pub(crate) fn triggered(&self, text: &str) -> bool {
-        self.inner.built_in.is_none_or(|finders| finders.triggered(text)) || !self.inner.custom.is_empty()
+        self.inner.built_in.is_none_or(|finders| finders.triggered(text))
+            || !self.inner.custom.is_empty()
+            || !self.inner.opt_in.is_empty()
+            || self
+                .inner
+                .values
+                .as_ref()
+                .is_some_and(|values| values.is_match(text))
     }
 
     pub(crate) fn is_off(&self, kind: Kind) -> bool {
         self.inner.off.contains(&kind)
-    }
-
-    fn find_custom(&self, index: usize, text: &str, spans: &mut Spans) {
-        let Some(finder) = self.inner.custom.get(index) else {
-            return;
-        };
-        for captures in finder.regex.captures_iter(text) {
-            if let Some(found) = captures.get(1).or_else(|| captures.get(0))
-                && found.as_str() != finder.replacement
-            {
-                spans.push(found.range(), Label::Custom(index), false);
-            }
-        }
     }
 
     pub(crate) fn replace(&self, text: &str, spans: &[Span]) -> String {
@@ -239,11 +391,31 @@ impl Masker {
 }
 
 impl CustomFinder {
+    fn find(&self, index: usize, text: &str, spans: &mut Spans) {
+        for captures in self.regex.captures_iter(text) {
+            looked_at(captures.get_match().len());
+            if !within_budget() {
+                return;
+            }
+            if let Some(found) = captures.get(1).or_else(|| captures.get(0))
+                && found.as_str() != self.replacement
+            {
+                spans.push(found.range(), Label::Custom(index), false);
+            }
+        }
+    }
+
     fn new(entry: &Custom) -> Result<Self, Error> {
         let name = entry.name.clone();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(plain) {
             return Err(Error::Name { name });
+        }
+        if entry.pattern.len() > MAX_PATTERN {
+            return Err(Error::Pattern {
+                name,
+                reason: format!("it has more than {MAX_PATTERN} characters"),
+            });
         }
         let regex = regex::RegexBuilder::new(&entry.pattern)
             .size_limit(MAX_PATTERN_BYTES)

@@ -1,11 +1,11 @@
 //! What an operator may change about masking.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Kind;
+use crate::{Group, Kind};
 
 /// Changes to what is masked. The default masks every built-in kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,27 @@ pub struct Options {
     /// Kinds that are left as they are.
     pub off: BTreeSet<Kind>,
     /// Patterns of your own, in addition to the built-in ones.
+    pub custom: Vec<Custom>,
+    /// What holds for alerts. What models write, what people type and messages of errors are always masked as `off` and
+    /// `custom` say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<Source>,
+    /// What holds for the results of tools, by the name of the tool; `NAME*` is every tool whose name begins with `NAME`. The
+    /// longest name that fits decides.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, Source>,
+}
+
+/// What is masked in one source, besides what holds everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "MaskSource")]
+pub struct Source {
+    /// The groups of kinds that are masked here, and no others. Without any, every kind of secret is.
+    pub groups: Vec<Group>,
+    /// Kinds that are left as they are here.
+    pub off: BTreeSet<Kind>,
+    /// Patterns for this source alone, in addition to those that hold everywhere.
     pub custom: Vec<Custom>,
 }
 
@@ -63,6 +84,25 @@ pub enum Error {
         /// The entry.
         name: String,
     },
+    /// More custom patterns than a source may have.
+    #[error("more than {most} custom masks hold for one source; join some of them with `|`")]
+    TooMany {
+        /// How many there may be.
+        most: usize,
+    },
+    /// The name of a tool cannot be one.
+    #[error(
+        "`{name}` names no tool: use letters, digits, `_`, `.`, `-` and `/`, with one `*` at its end for a family of tools"
+    )]
+    Tool {
+        /// The name.
+        name: String,
+    },
+    /// The values of Interlock's own secrets are always masked.
+    #[error(
+        "`configured_secret` cannot be turned off: it is the value of a secret that Interlock uses itself"
+    )]
+    NotOff,
     /// The built-in patterns did not compile: a fault of this build.
     #[error("the built-in patterns did not compile in this build")]
     BuiltIn,

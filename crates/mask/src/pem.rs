@@ -3,21 +3,25 @@
 use regex::Regex;
 
 use crate::Kind;
-use crate::finder::Finder;
+use crate::finder::{Finder, Scope};
 use crate::span::Spans;
 use crate::work::looked_at;
 
 pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::PrivateKey,
+        anchors: &["----"],
         trigger: "----[- ](?:BEGIN|END)",
         pattern: r"(?:-----|---- )(BEGIN|END) (?:[A-Z0-9]{1,24} ){0,4}?(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|OpenVPN tls-crypt-v2 (?:client|server) key)(?:-----| ----)?",
+        scope: Scope::Text,
         find: armour,
     },
     Finder {
         kind: Kind::PrivateKey,
+        anchors: &["private-lines:"],
         trigger: "Private-Lines:",
         pattern: r"Private-Lines:[ \t]*[0-9]+[ \t]*\r?\n",
+        scope: Scope::Text,
         find: putty,
     },
 ];

@@ -45,10 +45,12 @@ impl Spans {
         self.0.is_empty()
     }
 
-    /// Takes over what was found in another form of the text.
-    pub(crate) fn extend(&mut self, other: Self, place: impl Fn(Range<usize>) -> Range<usize>) {
+    /// Takes over what was found in another form or a part of the text, where it has a place in this one.
+    pub(crate) fn extend(&mut self, other: Self, place: impl Fn(Range<usize>) -> Option<Range<usize>>) {
         for span in other.0 {
-            self.push(place(span.start..span.end), span.label, span.quote);
+            if let Some(range) = place(span.start..span.end) {
+                self.push(range, span.label, span.quote);
+            }
         }
     }
 

@@ -3,9 +3,10 @@
 //! The table holds facts that the services publish about their own tokens (beginning, alphabet, length), each with the
 //! name of its origin. One automaton looks for every beginning at once.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::Kind;
 use crate::span::Spans;
@@ -63,6 +64,17 @@ struct Form {
     digit: bool,
     /// Whether only what follows the beginning is the secret, as in an address.
     rest_only: bool,
+}
+
+impl Form {
+    /// The length of its shortest beginning.
+    fn shortest(&self) -> usize {
+        self.beginnings
+            .iter()
+            .map(|beginning| beginning.len())
+            .min()
+            .unwrap_or(0)
+    }
 }
 
 const ANY: usize = usize::MAX;
@@ -345,6 +357,7 @@ static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
         .collect();
     let beginnings = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
         .build(pairs.iter().map(|(beginning, _)| beginning))
         .ok()?;
     Some(Automaton {
@@ -366,6 +379,7 @@ pub(crate) fn find(text: &str, spans: &mut Spans) {
     let bytes = text.as_bytes();
     // Where the last run of each alphabet was, so that none is walked twice.
     let mut runs = [(0_usize, 0_usize); BODIES];
+    let mut samples: [Sample; BODIES] = Default::default();
     looked_at(bytes.len());
     for found in automaton.beginnings.find_overlapping_iter(text) {
         let Some(form) = automaton.forms.get(found.pattern().as_usize()) else {
@@ -389,10 +403,10 @@ pub(crate) fn find(text: &str, spans: &mut Spans) {
         if length < form.least || length > form.most {
             continue;
         }
-        // Long enough to be told from a word; a long run is not walked again for each beginning within it.
-        let sample = &bytes[body..end.min(body + 256)];
-        looked_at(sample.len().min(64));
-        if form.digit && !sample.iter().any(u8::is_ascii_digit) {
+        // Long enough to be told from a word. The next sample of this run moves on from here and is not walked again.
+        let sample = &mut samples[form.body as usize];
+        sample.move_to(bytes, body..end.min(body + SAMPLE));
+        if form.digit && sample.digits == 0 {
             continue;
         }
         if is_name(form, sample) {
@@ -468,38 +482,87 @@ fn digits_before(form: &Form, bytes: &[u8], start: usize) -> usize {
             .count()
 }
 
+/// How much of a token is looked at to tell it from a name.
+const SAMPLE: usize = 256;
+
+/// What the characters of a part of the text are.
+#[derive(Clone, Default)]
+struct Sample {
+    range: Range<usize>,
+    digits: usize,
+    upper: usize,
+    lower: usize,
+    signs: usize,
+    /// Neighbours that are letters or digits, of different classes.
+    turns: usize,
+    /// Neighbours that are the same.
+    same: usize,
+}
+
+impl Sample {
+    /// Moves on to another part. Parts come in order, so that all of them together cost no more than the text.
+    fn move_to(&mut self, bytes: &[u8], to: Range<usize>) {
+        if to.start < self.range.start || to.start >= self.range.end || to.end < self.range.end {
+            looked_at(to.len());
+            *self = Self {
+                range: to.start..to.start,
+                ..Self::default()
+            };
+        }
+        looked_at((to.start - self.range.start) + (to.end - self.range.end));
+        while self.range.end < to.end {
+            let at = self.range.end;
+            *self.class_of(bytes[at]) += 1;
+            if at > self.range.start {
+                self.turns += usize::from(turns(bytes[at - 1], bytes[at]));
+                self.same += usize::from(bytes[at - 1] == bytes[at]);
+            }
+            self.range.end += 1;
+        }
+        while self.range.start < to.start {
+            let at = self.range.start;
+            *self.class_of(bytes[at]) -= 1;
+            if at + 1 < self.range.end {
+                self.turns -= usize::from(turns(bytes[at], bytes[at + 1]));
+                self.same -= usize::from(bytes[at] == bytes[at + 1]);
+            }
+            self.range.start += 1;
+        }
+    }
+
+    fn class_of(&mut self, byte: u8) -> &mut usize {
+        match byte {
+            b'0'..=b'9' => &mut self.digits,
+            b'A'..=b'Z' => &mut self.upper,
+            b'a'..=b'z' => &mut self.lower,
+            _ => &mut self.signs,
+        }
+    }
+}
+
+/// Whether two neighbours are letters or digits of different classes.
+fn turns(first: u8, second: u8) -> bool {
+    first.is_ascii_alphanumeric() && second.is_ascii_alphanumeric() && class(first) != class(second)
+}
+
 /// Whether a short beginning stands before a name and not before random characters: words joined by `-`, `_`, `.` or `/`,
 /// or one letter or digit again and again.
-fn is_name(form: &Form, body: &[u8]) -> bool {
+fn is_name(form: &Form, sample: &Sample) -> bool {
     if form.kind != Kind::VendorToken && form.kind != Kind::OpenaiKey {
         return false;
     }
-    let first = body[0];
-    if body.iter().all(|byte| *byte == first) {
+    let length = sample.range.len();
+    if sample.same + 1 == length {
         return true;
     }
-    let digits = body.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let upper = body.iter().filter(|byte| byte.is_ascii_uppercase()).count();
-    let lower = body.iter().filter(|byte| byte.is_ascii_lowercase()).count();
     if form.rest_only {
-        return digits == 0 && upper == 0;
+        return sample.digits == 0 && sample.upper == 0;
     }
-    let shortest = form
-        .beginnings
-        .iter()
-        .map(|beginning| beginning.len())
-        .min()
-        .unwrap_or(0);
-    if shortest >= 6 {
+    if form.shortest() >= 6 {
         return false;
     }
     // Random text of this length has digits, or capital and small letters in turn.
-    let turns = body
-        .windows(2)
-        .filter(|pair| pair[0].is_ascii_alphanumeric() && pair[1].is_ascii_alphanumeric())
-        .filter(|pair| class(pair[0]) != class(pair[1]))
-        .count();
-    digits == 0 && (upper == 0 || lower == 0) || turns * 8 < body.len()
+    sample.digits == 0 && (sample.upper == 0 || sample.lower == 0) || sample.turns * 8 < length
 }
 
 fn class(byte: u8) -> u8 {
@@ -511,7 +574,7 @@ fn class(byte: u8) -> u8 {
 }
 
 /// Every beginning with its origin, for the tests that try each of them.
-#[cfg(test)]
+#[cfg(any(test, feature = "adversary"))]
 pub(crate) fn beginnings() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMS.iter().flat_map(|form| {
         form.beginnings

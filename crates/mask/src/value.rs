@@ -13,13 +13,20 @@ impl Masker {
     ///
     /// Every string is masked as text. What stands under a key that names a secret is masked whatever it looks like,
     /// also in lists and objects below it; so are the data of Kubernetes Secrets and the values of `name`/`value` pairs.
+    ///
+    /// All of it has one budget. Each string that is looked at after it is spent becomes a notice and counts as masked.
     pub fn mask_value(&self, value: &mut Value) -> usize {
+        let _meter = self.meter();
         match value {
             Value::String(text) => match self.mask_counting(text) {
-                (Cow::Borrowed(_), _) => 0,
-                (Cow::Owned(masked), count) => {
+                Ok((Cow::Borrowed(_), _)) => 0,
+                Ok((Cow::Owned(masked), count)) => {
                     *text = masked;
                     count
+                }
+                Err(withheld) => {
+                    *text = withheld.notice();
+                    1
                 }
             },
             Value::Array(items) => items.iter_mut().map(|item| self.mask_value(item)).sum(),

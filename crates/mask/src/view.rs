@@ -12,34 +12,71 @@ pub(crate) struct View {
     pub(crate) text: String,
     /// For each line: where it begins here, and where it begins in the original.
     lines: Vec<(usize, usize)>,
+    /// Where lines were left out.
+    gaps: Vec<usize>,
 }
+
+/// So many lines before and behind one with something in front of it are part of the view. Further away, the text itself is
+/// looked at, which is enough there.
+const AROUND: usize = 64;
+/// Stands in the view for lines that are left out: the end of a document.
+const GAP: &str = "---\n";
 
 impl View {
     /// The text without what stands in front of its lines, or nothing if nothing does.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         looked_at(text.len());
-        let mut stripped = 0_usize;
-        let mut view = String::new();
-        let mut lines = Vec::with_capacity(all.len());
-        let mut at = 0;
-        let mut index = 0;
-        while index < all.len() {
-            let (block, diff) = diff_block(&all[index..]);
-            for line in &all[index..index + block.max(1)] {
-                let length = if diff { 1 } else { prefix(line) };
-                stripped += length;
-                lines.push((view.len(), at + length));
-                view.push_str(&line[length..]);
-                at += line.len();
-            }
-            index += block.max(1);
+        // What stands in front of each line, and how far the last and the next line with something in front of it are.
+        let mut fronts = Vec::with_capacity(all.len());
+        while fronts.len() < all.len() {
+            let (block, diff) = diff_block(&all[fronts.len()..]);
+            let block = fronts.len()..fronts.len() + block.max(1);
+            fronts.extend(all[block].iter().map(|line| if diff { 1 } else { prefix(line) }));
         }
-        (stripped > 0).then_some(Self { text: view, lines })
+        let last = fronts.iter().rposition(|length| *length > 0)?;
+        let mut near = vec![false; all.len()];
+        let mut reach = 0;
+        for (index, length) in fronts.iter().enumerate() {
+            if *length > 0 {
+                let from = index.saturating_sub(AROUND).max(reach);
+                reach = (index + AROUND + 1).min(all.len());
+                near[from..reach].fill(true);
+            }
+            if index == last {
+                break;
+            }
+        }
+        let mut view = Self {
+            text: String::with_capacity(text.len()),
+            lines: Vec::with_capacity(all.len()),
+            gaps: Vec::new(),
+        };
+        let mut at = 0;
+        for ((line, length), near) in all.iter().zip(fronts).zip(near) {
+            if near {
+                view.lines.push((view.text.len(), at + length));
+                view.text.push_str(&line[length..]);
+            } else if view
+                .gaps
+                .last()
+                .is_none_or(|gap| gap + GAP.len() != view.text.len())
+            {
+                view.lines.push((view.text.len(), at));
+                view.gaps.push(view.text.len());
+                view.text.push_str(GAP);
+            }
+            at += line.len();
+        }
+        Some(view)
     }
 
-    /// Where a part of this text is in the original.
-    pub(crate) fn original(&self, range: &Range<usize>) -> Range<usize> {
+    /// Where a part of this text is in the original; nothing if lines were left out within it.
+    pub(crate) fn original(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let gap = self.gaps.partition_point(|gap| gap + GAP.len() <= range.start);
+        if self.gaps.get(gap).is_some_and(|gap| *gap < range.end) {
+            return None;
+        }
         let place = |at: usize, ends: bool| {
             // The end of a part belongs to the line of its last character.
             let probe = if ends { at.saturating_sub(1) } else { at };
@@ -51,7 +88,7 @@ impl View {
                 .get(index)
                 .map_or(at, |(here, there)| there + (at - here))
         };
-        place(range.start, false)..place(range.end, true)
+        Some(place(range.start, false)..place(range.end, true))
     }
 }
 
@@ -323,9 +360,22 @@ mod tests {
         );
         for word in ["kind", "a: b", "end"] {
             let here = view.text.find(word).unwrap();
-            let there = view.original(&(here..here + word.len()));
+            let there = view.original(&(here..here + word.len())).unwrap();
             assert_eq!(&text[there], word);
         }
         assert!(View::of("kind: Secret\ndata:\n  a: b\n- c\n").is_none());
+    }
+
+    #[test]
+    fn lines_far_from_any_prefix_are_left_out() {
+        let plain = "word\n".repeat(200);
+        let text = format!("{plain}12:a: b\n{plain}13:c: d\n");
+        let view = View::of(&text).unwrap();
+        assert!(view.text.len() < text.len() && view.text.contains("\n---\n"));
+        let from = view.text.find("a: b").unwrap();
+        let to = view.text.find("c: d").unwrap();
+        assert_eq!(&text[view.original(&(from..from + 4)).unwrap()], "a: b");
+        assert_eq!(&text[view.original(&(to..to + 4)).unwrap()], "c: d");
+        assert_eq!(view.original(&(from..to)), None);
     }
 }

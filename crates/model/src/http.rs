@@ -217,6 +217,45 @@ impl Endpoint {
     }
 }
 
+/// The secrets that a client of this model sends: its key, the password of its address, and what looks random in its headers
+/// and the query of its address. A missing key is none.
+pub(crate) fn sent(name: &str, options: &Options, secrets: &Secrets) -> Vec<SecretString> {
+    let Some(wire) = Wire::of(options.provider) else {
+        return Vec::new();
+    };
+    let mut sent = Vec::new();
+    if let Ok(Some((_, key))) = key(name, wire, options, secrets) {
+        sent.push(SecretString::from(key.expose_secret().trim()));
+    }
+    // A name, a version or a word is in other texts too.
+    let random = |value: &str| {
+        value.len() >= 12
+            && value.bytes().any(|byte| byte.is_ascii_digit())
+            && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && !value.contains(char::is_whitespace)
+    };
+    for value in options.headers.values() {
+        let credential = value.as_str().rsplit(' ').next().unwrap_or_default();
+        if random(credential) {
+            sent.push(SecretString::from(credential));
+        }
+    }
+    if let Ok((url, login)) = url(name, wire, options) {
+        if let Some((_, password)) = login
+            .as_ref()
+            .and_then(|login| login.expose_secret().split_once(':'))
+        {
+            sent.push(SecretString::from(password));
+        }
+        sent.extend(
+            url.query_pairs()
+                .filter(|(_, value)| random(value))
+                .map(|(_, value)| SecretString::from(value.into_owned())),
+        );
+    }
+    sent
+}
+
 fn sensitive(mut value: HeaderValue) -> HeaderValue {
     value.set_sensitive(true);
     value

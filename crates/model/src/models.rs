@@ -5,6 +5,7 @@ use crate::failure::Kind;
 use crate::{
     Attempt, Client, Completion, Error, Failure, ModelInfo, Options, Request, Secrets, Sink, Transport,
 };
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +72,18 @@ impl Models {
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.options.keys().map(String::as_str)
+    }
+
+    /// The keys and passwords that the models are asked with, as they are and in the forms in which somebody may repeat them:
+    /// encoded, quoted, backwards. For a masker, and for nothing that shows them.
+    pub fn secret_forms(&self) -> Vec<String> {
+        let sent: Vec<SecretString> = self
+            .0
+            .options
+            .iter()
+            .flat_map(|(name, options)| crate::http::sent(name, options, &self.0.secrets))
+            .collect();
+        crate::secrets::all_forms(sent.iter().map(ExposeSecret::expose_secret))
     }
 
     /// How this one is configured.

@@ -147,6 +147,15 @@ impl Scrubber {
     }
 }
 
+/// The secrets in all forms in which somebody may repeat them, without those that are too short to be told from a word.
+pub(crate) fn all_forms<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Vec<String> {
+    let mut all: Vec<String> = secrets.into_iter().flat_map(forms).collect();
+    all.retain(|form| form.len() >= MIN_BYTES);
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// A secret in the forms in which a server may repeat it: as it is, in JSON, percent-encoded, as hexadecimal digits, as base64,
 /// backwards.
 fn forms(secret: &str) -> Vec<String> {

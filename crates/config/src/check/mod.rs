@@ -305,12 +305,59 @@ impl Check<'_> {
     }
 
     fn mask(&mut self) {
-        if let Err(error) = Masker::new(&self.config.mask) {
-            self.wrong(
-                &["mask", "custom"],
-                error.to_string(),
-                "correct it; a pattern is never left out",
-            );
+        let config = self.config;
+        let mask = &config.mask;
+        let help = "correct it; a pattern is never left out";
+        // What is wrong everywhere is said once, and each source is tried alone, so that the place is right.
+        let everywhere = interlock_mask::Options {
+            alerts: None,
+            tools: BTreeMap::new(),
+            ..mask.clone()
+        };
+        if let Err(error) = Masker::new(&everywhere) {
+            let key = if error == interlock_mask::Error::NotOff {
+                "off"
+            } else {
+                "custom"
+            };
+            self.wrong(&["mask", key], error.to_string(), help);
+            return;
+        }
+        if mask.alerts.is_some() {
+            let alone = interlock_mask::Options {
+                alerts: mask.alerts.clone(),
+                ..everywhere.clone()
+            };
+            if let Err(error) = Masker::new(&alone) {
+                self.wrong(&["mask", "alerts"], error.to_string(), help);
+            }
+        }
+        let catalogue = interlock_gate::Catalogue::built_in().ok();
+        let known: Vec<String> = catalogue
+            .iter()
+            .flat_map(|all| all.tools().map(|tool| tool.definition().name.to_string()))
+            .collect();
+        for (name, source) in &mask.tools {
+            let alone = interlock_mask::Options {
+                tools: BTreeMap::from([(name.clone(), source.clone())]),
+                ..everywhere.clone()
+            };
+            if let Err(error) = Masker::new(&alone) {
+                self.wrong(&["mask", "tools", name], error.to_string(), help);
+                continue;
+            }
+            if known.is_empty() || name.contains('.') {
+                continue;
+            }
+            match name.strip_suffix('*') {
+                Some(stem) if !known.iter().any(|tool| tool.starts_with(stem)) => self.wrong(
+                    &["mask", "tools", name],
+                    "no tool has a name that begins like this",
+                    "see `interlock tools` for the names",
+                ),
+                Some(_) => {}
+                None => self.exists(&["mask", "tools", name], name, "tool", known.iter()),
+            }
         }
     }
 
