@@ -106,7 +106,6 @@ fn generate(random: &mut Random) -> Case {
     };
     let sql = quoted(&sql);
     let text = match random.below(6) {
-        0 => format!("sqlite3 -readonly t.db {sql}"),
         1 => format!("sqlite3 -readonly -header -csv t.db {sql}"),
         2 => format!("sqlite3 -readonly t.db {sql} {}", quoted(random.pick(READS))),
         _ => format!("sqlite3 -readonly t.db {sql}"),
