@@ -256,8 +256,11 @@ fn seal(conn: &Connection, keyring: &Keyring, id: &str) -> Result<(), Error> {
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     match found {
-        // Somebody took it up in the same transaction.
-        Some((_, status, _)) if is_worked_on(&status) => Ok(()),
+        // That it was taken up is signed, once. Its rows are signed again when the work is over.
+        Some((_, status, at)) if is_worked_on(&status) => match of_session(conn, id)? {
+            Some(last) if is_worked_on(&last.status) => Ok(()),
+            _ => add(conn, keyring, (id, &status, at), Vec::new()),
+        },
         Some((key, status, at)) => add(conn, keyring, (id, &status, at), digest::parts(conn, key)?),
         None => match of_session(conn, id)? {
             Some(last) if last.status != REMOVED => add(conn, keyring, (id, REMOVED, last.at), Vec::new()),
@@ -270,23 +273,25 @@ fn is_worked_on(status: &str) -> bool {
     status == Status::InProgress.as_str() || status == Status::Cancelling.as_str()
 }
 
-/// Signs the end of the audit log, if it moved.
+/// Signs the end of the audit log and of the seals, if one of them moved.
 fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
     let (audit_number, audit_hash): (i64, Vec<u8>) = conn
         .prepare_cached("SELECT number, hash FROM audit_end")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let before: (i64, i64) = conn
-        .prepare_cached("SELECT number, audit_number FROM checkpoints ORDER BY number DESC LIMIT 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+    let before: (i64, i64, i64) = conn
+        .prepare_cached(
+            "SELECT number, audit_number, seal_number FROM checkpoints ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?
         .unwrap_or_default();
-    if audit_number == before.1 {
+    let (seal_number, seal_hash) = last(conn)?.unwrap_or_default();
+    if audit_number == 0 || (audit_number, seal_number) == (before.1, before.2) {
         return Ok(());
     }
     let at: i64 = conn
         .prepare_cached("SELECT at FROM audit WHERE number = ?")?
         .query_row([audit_number], |row| row.get(0))?;
-    let (seal_number, seal_hash) = last(conn)?.unwrap_or_default();
     let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
     let statement = statement(
         before.0 + 1,
@@ -391,9 +396,6 @@ pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str)
             what: "the session is missing".to_owned(),
         });
     };
-    if is_worked_on(&status) {
-        return Ok(SealState::InProgress);
-    }
     let Some(row) = of_session(conn, id)? else {
         return Ok(if key <= older_than_signing(conn, keyring)? {
             SealState::Older
@@ -406,6 +408,19 @@ pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str)
     if let Some(why) = row.fault(keyring) {
         return Ok(SealState::Altered {
             what: format!("seal {}: {why}", row.number),
+        });
+    }
+    if is_worked_on(&status) {
+        // Only the one who holds the key can say that somebody works on it: nobody else can reopen what is over.
+        return Ok(if is_worked_on(&row.status) {
+            SealState::InProgress
+        } else {
+            SealState::Altered {
+                what: format!(
+                    "its status is `{status}`, and what was signed is `{}`",
+                    row.status
+                ),
+            }
         });
     }
     let now = digest::parts(conn, key)?;
