@@ -24,7 +24,7 @@ const REMOVED: &str = "removed";
 const NOTE_CHANGES: &str = "\
 CREATE TEMP TABLE changed (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TEMP TRIGGER session_changed AFTER UPDATE ON main.sessions
-WHEN new.status NOT IN ('in_progress', 'cancelling') BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
+WHEN new.status NOT IN ('in_progress', 'cancelling') OR old.status NOT IN ('in_progress', 'cancelling') BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
 CREATE TEMP TRIGGER session_added AFTER INSERT ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
 CREATE TEMP TRIGGER session_removed AFTER DELETE ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (old.id); END;
 ";
