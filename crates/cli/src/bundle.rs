@@ -1,5 +1,6 @@
 //! `interlock bundle` and `interlock verify`: one signed file with everything about a session, and its check offline.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -120,7 +121,17 @@ pub(crate) fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<E
             "{shown} is too large for a bundle: {length} bytes"
         )));
     }
-    let bytes = std::fs::read(&arguments.file).map_err(unreadable)?;
+    // A device has no length: what is read is bounded too.
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&arguments.file).map_err(unreadable)?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::wrong(format!(
+            "{shown} is too large for a bundle: more than {LARGEST} bytes"
+        )));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::wrong(format!(

@@ -54,7 +54,8 @@ impl From<StoreError> for Failure {
             | StoreError::ReadOnly { .. }
             | StoreError::NewerSchema { .. }
             | StoreError::NoSigningKey
-            | StoreError::Seals { .. } => Self::wrong(error),
+            | StoreError::Seals { .. }
+            | StoreError::Unsealed { .. } => Self::wrong(error),
             StoreError::NotFound { what, .. } => {
                 let list = match *what {
                     "hold" => "`interlock approvals` lists the open ones",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use interlock_seal::{KeySource, PublicKey};
+use interlock_store::{Deed, Store};
 use serde::Serialize;
 
 use crate::Ending;
@@ -40,6 +41,19 @@ enum What {
     /// Show the signed end of the audit log
     #[command(after_help = "Example:\n  interlock record head --json >> elsewhere.jsonl")]
     Head,
+    /// Sign a store that is older than the signing of records, as it is
+    #[command(after_help = "\
+Example:
+  interlock record adopt
+
+Its sessions count as \"older than signing\": nothing proves that they were not changed before. Only do this for a store that you know \
+to be older. A store that lost its seals looks the same.")]
+    Adopt,
+}
+
+#[derive(Serialize)]
+struct AdoptForm {
+    older: u64,
 }
 
 #[derive(Serialize)]
@@ -53,6 +67,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     match &arguments.what {
         What::Key { new } => key(globals, new.as_ref()),
         What::Head => head(globals).await,
+        What::Adopt => adopt(globals).await,
     }
 }
 
@@ -80,6 +95,28 @@ fn key(globals: &Globals, new: Option<&PathBuf>) -> Result<Ending, Failure> {
             paint.paint(Tone::Strong, &form.public_key.to_string()),
             form.kept_in
         )
+    })?;
+    Ok(Ending::Done)
+}
+
+async fn adopt(globals: &Globals) -> Result<Ending, Failure> {
+    let loaded = settings::load(globals)?;
+    let options = settings::store(globals, &loaded)?;
+    let keyring = settings::keyring(&loaded.config, &Folders::of_user())?;
+    let store = Store::adopt(&options, keyring.clone())?;
+    let older = store.verify_record(&keyring, true).await?.sessions_older;
+    store
+        .audit(Deed {
+            actor: Some(crate::person::whoami()?),
+            action: "record.adopted".to_owned(),
+            subject: None,
+            details: serde_json::json!({ "older": older }),
+            at: jiff::Timestamp::now(),
+        })
+        .await?;
+    store.close().await;
+    globals.print(&AdoptForm { older }, |_| {
+        format!("the store is signed from now on; {older} sessions are older than signing\n")
     })?;
     Ok(Ending::Done)
 }

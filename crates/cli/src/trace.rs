@@ -81,9 +81,15 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     if let Some(file) = &arguments.replay {
         let text = std::fs::read(file)
             .map_err(|error| Failure::wrong(format!("{} cannot be read: {error}", file.display())))?;
-        let trace: Trace = serde_json::from_slice(&text)
-            .map_err(|error| Failure::wrong(format!("{} is no trace: {error}", file.display())))?;
-        return check(globals, &trace, &keys(globals, &arguments.key)?);
+        let trace: Trace = serde_json::from_slice(&text).map_err(|error| {
+            // The error may quote the file, which anybody can have written.
+            let error = interlock_protocol::visible::line(&error.to_string());
+            Failure::wrong(format!("{} is no trace: {error}", file.display()))
+        })?;
+        let changed = (!is_as_written(&trace, &text)).then_some(
+            "the file is not as `interlock trace --export` writes it: something was added, doubled, moved or spaced differently",
+        );
+        return check(globals, &trace, changed, &keys(globals, &arguments.key)?);
     }
     let loaded = settings::load(globals)?;
     // Only read: a store that another key signed can be shown, and its trace then says so.
@@ -105,7 +111,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
     }
     if arguments.check {
-        return check(globals, &trace, &keys(globals, &arguments.key)?);
+        return check(globals, &trace, None, &keys(globals, &arguments.key)?);
     }
     globals.print(&trace, |paint| render(&trace, paint))?;
     Ok(Ending::Done)
@@ -161,8 +167,20 @@ pub(crate) fn keys(globals: &Globals, named: &[PublicKey]) -> Result<Keyring, Fa
     settings::keyring(&loaded.config, &Folders::of_user())
 }
 
-fn check(globals: &Globals, trace: &Trace, keyring: &Keyring) -> Result<Ending, Failure> {
-    let traced = trace.check(Some(keyring))?;
+/// Whether a file holds what was read from it and nothing else. What a reader skips, such as an unknown or doubled key, is
+/// under no signature.
+fn is_as_written(trace: &Trace, text: &[u8]) -> bool {
+    serde_json::to_vec(trace).is_ok_and(|written| written == text.trim_ascii_end())
+}
+
+fn check(
+    globals: &Globals,
+    trace: &Trace,
+    changed: Option<&str>,
+    keyring: &Keyring,
+) -> Result<Ending, Failure> {
+    let mut traced = trace.check(Some(keyring))?;
+    traced.problems.extend(changed.map(str::to_owned));
     let same = traced.holds();
     let form = CheckForm {
         run_id: trace.run.run_id.as_str(),

@@ -211,7 +211,20 @@ fn a_trace_is_replayed_in_another_process() {
         "{checked}"
     );
 
-    let mut trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    // What no reader looks at is noticed too: added, doubled, spaced and reordered parts.
+    let original = std::fs::read_to_string(&file).unwrap();
+    for (old, new) in [
+        ("{\"version\"", "{\"unknown\":1,\"version\""),
+        ("\"steps\":[{", "\"steps\":[{\"unknown\":1,"),
+        ("\"ask\":\"open\"", "\"ask\":\"begin\",\"ask\":\"open\""),
+        ("{\"version\"", "{ \"version\""),
+    ] {
+        assert!(original.contains(old), "{old}");
+        std::fs::write(&file, original.replacen(old, new, 1)).unwrap();
+        let forged = elsewhere.run(&["trace", "--replay", &file, "--key", key]);
+        assert_eq!(forged.exit, Some(1), "{new}: {forged}");
+    }
+    let mut trace: Value = serde_json::from_str(&original).unwrap();
     let steps = trace["steps"].as_array_mut().unwrap();
     let refused = steps
         .iter_mut()

@@ -482,7 +482,12 @@ pub fn page(verified: &Verified) -> String {
             let place = fault
                 .line
                 .map_or_else(String::new, |line| format!("line {line}: "));
-            let _ = writeln!(text, "  {place}{}", fault.what);
+            // It may quote the file, which anybody can have written.
+            let _ = writeln!(
+                text,
+                "  {place}{}",
+                interlock_protocol::visible::line(&fault.what)
+            );
         }
     }
     let Some(bundle) = &verified.bundle else {

@@ -53,7 +53,6 @@ const STATE: &[&str] = &[
     "mysql",
     "netstat",
     "nft",
-    "nproc",
     "nslookup",
     "nvidia-smi",
     "pgrep",
@@ -300,10 +299,26 @@ fn program_shows_state(program: &str, arguments: &[String]) -> bool {
     if let Some(words) = row(STATE_WITH) {
         return words.contains(&"") || has(words);
     }
-    FILES.contains(&program)
-        && arguments
-            .iter()
-            .any(|word| !word.starts_with('-') && word.contains('/') && !is_log(word))
+    let mut paths = arguments
+        .iter()
+        .filter(|word| !word.starts_with('-') && word.contains('/'))
+        .peekable();
+    FILES.contains(&program) && paths.peek().is_some() && paths.all(|path| !is_log(path))
+}
+
+/// Whether what came of a command says anything: it printed something, or its exit code is the answer.
+pub(crate) fn says_something(command: Option<&str>, data: &serde_json::Value) -> bool {
+    let printed = |stream: &str| {
+        let text = data.get(stream).and_then(serde_json::Value::as_str);
+        text.map(|text| !text.trim().is_empty())
+    };
+    let answers = |words: &Vec<String>| matches!(words.first().map(String::as_str), Some("test" | "["));
+    match (printed("stdout"), printed("stderr")) {
+        // It is not the output of a command.
+        (None, _) | (Some(true), _) => true,
+        (Some(false), Some(true)) if data.get("exit_code").is_some_and(|code| *code == 0) => true,
+        (Some(false), _) => command.is_some_and(|command| parts(command).iter().any(answers)),
+    }
 }
 
 /// Whether what a path names is a log, or nothing at all.
@@ -445,6 +460,7 @@ mod tests {
             "docker exec web ps",
             "unknown-program /etc/x",
             "grep x",
+            "tail /var/log/messages /etc/hostname",
         ];
         for command in shows_nothing {
             assert!(!command_shows_state(command), "{command}");
@@ -459,5 +475,23 @@ mod tests {
         for name in ["srv.get", "catalog", "status", "eventually"] {
             assert!(!names_a_list(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_command_that_printed_nothing_shows_nothing() {
+        let data = |stdout: &str, stderr: &str, code: i32| serde_json::json!({"stdout": stdout, "stderr": stderr, "exit_code": code});
+        for (command, data, says) in [
+            ("ls /", data("bin", "", 0), true),
+            ("ls / >/dev/null 2>&1", data("", "", 0), false),
+            ("head -c 0 /etc/hosts", data("", "", 0), false),
+            ("cat /nonexistent", data("", "cat: no such file", 1), false),
+            ("systemctl is-active x", data("inactive", "", 3), true),
+            ("nginx -t", data("", "syntax is ok", 0), true),
+            ("test -e /srv/marker", data("", "", 1), true),
+            ("[ -e /srv/marker ]", data(" ", "", 0), true),
+        ] {
+            assert_eq!(says_something(Some(command), &data), says, "{command}");
+        }
+        assert!(says_something(None, &serde_json::json!({"state": "running"})));
     }
 }

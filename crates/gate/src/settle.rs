@@ -197,7 +197,9 @@ impl Gate {
                     && evidence.resource.as_ref() == Some(resource)
                 {
                     let plan = &outstanding.plan;
-                    let shows_state = self.shows_state(plan);
+                    let shows_state = self.shows_state(plan)
+                        && (crate::bearing::says_something(plan.command.as_deref(), &evidence.data)
+                            || self.broken(Sabotage::AnyReadingObserves));
                     let reading = Taken {
                         resource,
                         evidence,

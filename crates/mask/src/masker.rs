@@ -262,11 +262,16 @@ impl Masker {
         let _meter = Meter::start(self.inner.budget);
         let plain = crate::ansi::strip(text);
         let mut findings = Vec::new();
-        let (mut line, mut counted) = (1, 0);
+        // Counted from one finding to the next, so that a long line is walked once.
+        let (mut line, mut column, mut counted) = (1, 1, 0);
         for span in self.find(&plain) {
-            line += plain[counted..span.start].matches('\n').count();
+            let between = &plain[counted..span.start];
+            line += between.matches('\n').count();
+            column = match between.rsplit_once('\n') {
+                Some((_, behind)) => behind.chars().count() + 1,
+                None => column + between.chars().count(),
+            };
             counted = span.start;
-            let line_start = plain[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
             let inside = &plain[span.start..span.end];
             let (kind, origin) = match span.label {
                 Label::Kind(kind) => (kind.as_str().to_owned(), crate::tokens::origin(inside)),
@@ -281,7 +286,7 @@ impl Masker {
             };
             findings.push(Finding {
                 line,
-                column: plain[line_start..span.start].chars().count() + 1,
+                column,
                 kind,
                 origin: origin.map(str::to_owned),
                 characters: inside.chars().count(),

@@ -57,6 +57,15 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// A store with sessions and without a single seal.
+    #[error(
+        "the store holds {sessions} sessions and no seal: its seals were removed, or it is older than the signing of records. If you \
+         know that it is older, `interlock record adopt` signs it as it is"
+    )]
+    Unsealed {
+        /// How many sessions.
+        sessions: u64,
+    },
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]
     NotAvailable,

@@ -58,6 +58,15 @@ impl Store {
         Self::open_with(options, Some(keyring))
     }
 
+    /// The same, for a store that is known to be older than signing: its sessions count as older from then on.
+    pub fn adopt(options: &Options, keyring: Keyring) -> Result<Self, Error> {
+        Ok(Self {
+            backend: Arc::new(Backend::adopt(options, keyring)?),
+            work: Arc::new(watch::Sender::new(0)),
+            told: Arc::new(watch::Sender::new(0)),
+        })
+    }
+
     /// The same, also where the store is signed and its key cannot be had: only for stopping writes. The next process with
     /// the key signs what was done.
     pub fn open_without_key(options: &Options) -> Result<Self, Error> {

@@ -270,6 +270,33 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     assert!(!trace.check(Some(&keyring())).unwrap().holds());
 }
 
+/// Without its seals a store is not signed again as if nothing had been there, unless somebody says that it is older.
+#[tokio::test]
+async fn a_store_that_lost_its_seals_is_not_signed_anew() {
+    let root = tempfile::tempdir().unwrap();
+    let session = ended(root.path()).await;
+    let conn = forger(root.path());
+    conn.execute_batch("DELETE FROM seals; DELETE FROM checkpoints")
+        .unwrap();
+    drop(conn);
+    let options = Options::file(root.path().join("interlock.db"));
+    let refused = Store::open_signed(&options, keyring()).unwrap_err();
+    assert_eq!(refused, StoreError::Unsealed { sessions: 1 });
+    assert!(
+        refused.to_string().contains("interlock record adopt"),
+        "{refused}"
+    );
+    let look = Store::open_signed(&options.clone().read_only(), keyring()).unwrap();
+    for sessions in [true, false] {
+        let verified = look.verify_record(&keyring(), sessions).await.unwrap();
+        assert!(verified.problems_found > 0, "{verified:?}");
+    }
+    look.close().await;
+    let store = Store::adopt(&options, keyring()).unwrap();
+    assert_eq!(store.seal_of(&session).await.unwrap(), SealState::Older);
+    store.close().await;
+}
+
 /// A store that is signed is not written to without its key, nor with another one.
 #[tokio::test]
 async fn a_signed_store_wants_its_key() {

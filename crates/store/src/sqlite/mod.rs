@@ -108,6 +108,10 @@ impl Backend {
         Self::open_by(options, keyring, seal::begin)
     }
 
+    pub(crate) fn adopt(options: &Options, keyring: Keyring) -> Result<Self, Error> {
+        Self::open_by(options, Some(keyring), seal::adopt)
+    }
+
     pub(crate) fn open_without_key(options: &Options) -> Result<Self, Error> {
         Self::open_by(options, None, |_, _| Ok(()))
     }

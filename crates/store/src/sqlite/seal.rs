@@ -174,8 +174,24 @@ fn add(
     Ok(())
 }
 
-/// Makes a connection that writes ready to sign. The first time, says which sessions are older than signing.
+/// Makes a connection that writes ready to sign. A store that holds sessions and no seal is refused: it may have lost them.
 pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), Error> {
+    begin_with(conn, keyring, Unsealed::Refused)
+}
+
+/// The same for a store that is known to be older than signing: says which sessions are.
+pub(super) fn adopt(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), Error> {
+    begin_with(conn, keyring, Unsealed::Adopted)
+}
+
+/// What becomes of a store that holds sessions and no seal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unsealed {
+    Refused,
+    Adopted,
+}
+
+fn begin_with(conn: &Connection, keyring: Option<&Keyring>, unsealed: Unsealed) -> Result<(), Error> {
     let signed = last(conn)?.is_some();
     let Some(keyring) = keyring else {
         return if signed { Err(Error::NoSigningKey) } else { Ok(()) };
@@ -194,6 +210,9 @@ pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), 
         },
         None if signed => Err(Error::Seals {
             why: "the first seal is missing".to_owned(),
+        }),
+        None if unsealed == Unsealed::Refused && sessions(conn)? > 0 => Err(Error::Unsealed {
+            sessions: sessions(conn)?,
         }),
         None => {
             let newest: i64 =
@@ -218,6 +237,10 @@ pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), 
             Err(error)
         }
     }
+}
+
+fn sessions(conn: &Connection) -> Result<u64, Error> {
+    number(conn.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?)
 }
 
 /// The newest seal is by a key that is trusted: a wrong key is noticed when the store is opened.
@@ -580,7 +603,7 @@ fn walk_checkpoints(
         found.last_checkpoint = Some(checkpoint);
     }
     let signed_to = found.last_checkpoint.as_ref().map_or(0, |last| last.audit_number);
-    if found.seals > 0 && signed_to != found.audit.entries {
+    if signed_to != found.audit.entries {
         let what = format!(
             "the log has {} entries, and the last checkpoint signs {signed_to}",
             found.audit.entries
