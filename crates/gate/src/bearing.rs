@@ -315,7 +315,7 @@ pub(crate) fn says_something(command: Option<&str>, data: &serde_json::Value) ->
     let answers = |words: &Vec<String>| matches!(words.first().map(String::as_str), Some("test" | "["));
     match (printed("stdout"), printed("stderr")) {
         // It is not the output of a command.
-        (None, _) | (Some(true), _) => true,
+        (None | Some(true), _) => true,
         (Some(false), Some(true)) if data.get("exit_code").is_some_and(|code| *code == 0) => true,
         (Some(false), _) => command.is_some_and(|command| parts(command).iter().any(answers)),
     }
