@@ -457,7 +457,7 @@ mod tests {
             "/srv/run restart",
             "./run",
             "unheard-of --flag",
-            "sh -c 'echo hi'",
+            "sh -c 'make install'",
             "bash /srv/x",
             "eval systemctl restart x",
             "systemctl restart x &",

@@ -147,7 +147,7 @@ fn what_people_read_holds_nothing_that_a_screen_acts_on() {
     let shown = "x\\u{1b}[2K\\rsafe\\u{202e}";
     let named = || ResolvedResource::new(id("lxc:delly:105"), spoofed);
     let command = json!({
-        "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch {spoofed}"),
+        "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch '/srv/{spoofed}'"),
     });
 
     let mut stage = Stage::at_level(interlock_protocol::ControlLevel::Controlled).discover(vec![named()]);
