@@ -23,8 +23,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 const MAX_CUSTOM: usize = 64;
 /// Shorter values are not looked for: they would be found in ordinary words.
 const MIN_VALUE: usize = 6;
-/// What masking one text may cost, in bytes looked at. The slowest megabyte that the growth tests know costs less than a
-/// third of it.
+/// What masking one text may cost, in bytes looked at.
 const BUDGET: u64 = 2_000_000_000;
 
 /// Replaces what looks like a secret. Cheap to clone and to share.
