@@ -4,6 +4,11 @@ use std::borrow::Cow;
 
 const ESCAPE: u8 = 0x1b;
 
+/// Whether a sequence can begin with this character.
+pub(crate) fn is_start(character: char) -> bool {
+    matches!(character, '\u{1b}' | '\u{9b}' | '\u{9d}')
+}
+
 /// The text without escape sequences of terminals; the text itself where there are none.
 pub(crate) fn strip(text: &str) -> Cow<'_, str> {
     // C1 control characters are two bytes in UTF-8, of which the second is the character's number.
@@ -13,7 +18,7 @@ pub(crate) fn strip(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['\u{1b}', '\u{9b}', '\u{9d}']) {
+    while let Some(at) = rest.find(is_start) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         rest = &rest[sequence(rest)..];
@@ -58,7 +63,7 @@ fn sequence(text: &str) -> usize {
             }
         }
         b'(' | b')' | b'*' | b'+' | b'#' | b'%' => match bytes.get(2) {
-            Some(byte) if byte.is_ascii() => 3,
+            Some(byte) if byte.is_ascii() && *byte != b'\n' => 3,
             _ => 2,
         },
         0x30..=0x7e => 2,
@@ -84,6 +89,8 @@ mod tests {
             ("a\u{1b}[12", "a"),
             ("\u{1b}é", "é"),
             ("\u{1b}[é", "é"),
+            ("\u{1b}(\nnext", "\nnext"),
+            ("\u{1b}\nnext", "\nnext"),
         ] {
             assert_eq!(super::strip(text), expected, "{text:?}");
         }

@@ -252,7 +252,7 @@ fn around(how: &str, text: &str) -> String {
 }
 
 /// Every case: its origin, its text, and the secret in it.
-fn cases() -> Vec<(String, String, String)> {
+pub(crate) fn cases() -> Vec<(String, String, String)> {
     let mut cases = Vec::new();
     for (origin, token, secret) in tokens::samples() {
         cases.push((

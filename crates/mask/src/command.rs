@@ -133,7 +133,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["echo", "printf"],
-        trigger: "chpasswd|passwd|kinit|docker login|--password-stdin|sudo -S|sha512|base64",
+        trigger: "(?:echo|printf)[ \t]",
         pattern: r"(?-u:\b)(?:echo|printf)[ \t]+(?:-[a-z]+[ \t]+)*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))[ \t]*\|[ \t]*(?:sudo[ \t]+-S|(?:sudo[ \t]+)?(?:passwd|kinit|base64|cryptsetup|gpg|docker[ \t]+login)(?-u:\b))",
         scope: Scope::Lines,
         find: first_group,

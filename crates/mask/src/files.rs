@@ -41,7 +41,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::PasswordHash,
         anchors: &[],
-        trigger: r"(?m)^[A-Za-z0-9._-]{1,32}:[./A-Za-z0-9]{13}\r?$",
+        trigger: r"(?m)[A-Za-z0-9._-]{1,32}:[./A-Za-z0-9]{13}\r?$",
         pattern: r"(?m)^[A-Za-z0-9._-]{1,32}:([./A-Za-z0-9]{13})\r?$",
         scope: Scope::Lines,
         find: old_hash,
@@ -125,8 +125,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["machine", "default", "login"],
-        trigger: "(?:machine|default|login)[ \t\r\n]+[^ \t\n]+",
-        pattern: r"(?-u:\b)(?:machine\s+\S+|default\s+login\s+\S+|login\s+\S+)(?:\s+(?:login|account)\s+\S+){0,3}\s+password\s+(\S+)",
+        trigger: r"(?:machine[ \t\r\n]+[^ \t\r\n]{1,255}|default|login[ \t\r\n]+[^ \t\r\n]{1,128})[ \t\r\n]+(?:login|account|password)",
+        pattern: r"(?-u:\b)(?:machine\s{1,32}\S{1,255}|default\s{1,32}login\s{1,32}\S{1,128}|login\s{1,32}\S{1,128})(?:\s{1,32}(?:login|account)\s{1,32}\S{1,128}){0,3}\s{1,32}password\s{1,32}(\S+)",
         scope: Scope::Text,
         find: first_group,
     },

@@ -14,10 +14,11 @@
 //! of the text in which its words stand, most often none; each finder
 //! says which `span` of the text is a secret (`tokens` for those that show what they are, `assignment` for `key = value`,
 //! `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
-//! of a terminal are removed first (`ansi`), and what tools put in front of lines is looked past (`view`). Overlapping spans
+//! of a terminal are removed first (`ansi`), the text is read in parts that do not depend on each other (`part`), odd characters
+//! are undone (`plain`), and what tools put in front of lines is looked past (`view`). Overlapping spans
 //! become one; [`Masker::mask_text`] puts markers in their place and looks again until nothing changes.
 //! [`Masker::mask_value`] does the same in JSON, where the name of a key is enough. [`StreamMasker`] takes text in
-//! pieces and holds back what could become a secret.
+//! pieces, masks the same parts, and holds back what could become a secret.
 
 #[cfg(any(test, feature = "adversary"))]
 pub mod adversary;
@@ -39,10 +40,14 @@ mod manifest;
 mod masker;
 mod opt_in;
 mod options;
+mod part;
 mod pem;
 mod placeholder;
+mod plain;
 mod span;
 mod stream;
+#[cfg(test)]
+mod stream_laws;
 mod tokens;
 mod url;
 mod value;

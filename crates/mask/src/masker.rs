@@ -1,13 +1,16 @@
 //! Puts markers in the place of secrets.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::finder::Finders;
 use crate::placeholder::only_markers;
+use crate::plain::Plain;
 use crate::span::{Label, Span, Spans};
 use crate::work::{Meter, looked_at, within_budget};
 use crate::{Custom, Error, Kind, Options, Source, Withheld, opt_in};
@@ -42,6 +45,10 @@ struct Inner {
     custom: Vec<CustomFinder>,
     /// Secrets that are known by their value.
     values: Option<Arc<AhoCorasick>>,
+    /// The length of the longest of them that has a blank in it.
+    margin: usize,
+    /// Whether a custom pattern or a value can go over several lines: then a text has no parts.
+    crosses: bool,
     budget: u64,
     /// What holds for alerts, if that is something else.
     alerts: Option<Masker>,
@@ -69,6 +76,8 @@ pub struct Finding {
 struct CustomFinder {
     name: String,
     regex: Regex,
+    /// Whether a match can go over several lines, or depends on where the text begins or ends.
+    crosses: bool,
     replacement: String,
 }
 
@@ -98,6 +107,8 @@ impl Masker {
                 opt_in: Vec::new(),
                 custom: Vec::new(),
                 values: None,
+                margin: 0,
+                crosses: false,
                 budget: BUDGET,
                 alerts: None,
                 tools: Vec::new(),
@@ -162,6 +173,7 @@ impl Masker {
             inner.built_in = Some(built_in);
             inner.off = off;
             inner.opt_in = wanted;
+            inner.crosses = custom.iter().any(|finder| finder.crosses);
             inner.custom = custom;
         });
         for finder in &masker.inner.custom {
@@ -186,22 +198,28 @@ impl Masker {
         if values.is_empty() {
             return self;
         }
+        let margin = values
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|value| value.contains(char::is_whitespace))
+            .map(str::len)
+            .max()
+            .unwrap_or(0);
         let found = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(values.iter().map(AsRef::as_ref));
-        match found {
-            Ok(found) => self.change_all(&Arc::new(found)),
-            // Without the values nothing may be shown.
-            Err(_) => self.change(|inner| inner.built_in = None),
-        }
-    }
-
-    fn change_all(self, values: &Arc<AhoCorasick>) -> Self {
-        self.change(|inner| {
-            inner.values = Some(Arc::clone(values));
-            inner.alerts = inner.alerts.take().map(|masker| masker.change_all(values));
-            for (_, masker) in &mut inner.tools {
-                *masker = masker.clone().change_all(values);
+        // A value that has several parts itself would be cut with the text.
+        let crosses = values
+            .iter()
+            .any(|value| crate::part::parts(value.as_ref()).count() > 1);
+        let found = found.ok().map(Arc::new);
+        self.everywhere(&|inner| {
+            inner.margin = margin;
+            inner.crosses |= crosses;
+            match &found {
+                Some(found) => inner.values = Some(Arc::clone(found)),
+                // Without the values nothing may be shown.
+                None => inner.built_in = None,
             }
         })
     }
@@ -209,11 +227,16 @@ impl Masker {
     /// The same with another budget: how many bytes may be looked at for one text before it is withheld.
     #[must_use]
     pub fn with_budget(self, bytes: u64) -> Self {
+        self.everywhere(&|inner| inner.budget = bytes)
+    }
+
+    /// Changes what holds everywhere: for itself, for alerts and for tools.
+    fn everywhere(self, change: &dyn Fn(&mut Inner)) -> Self {
         self.change(|inner| {
-            inner.budget = bytes;
-            inner.alerts = inner.alerts.take().map(|masker| masker.with_budget(bytes));
+            change(inner);
+            inner.alerts = inner.alerts.take().map(|masker| masker.everywhere(change));
             for (_, masker) in &mut inner.tools {
-                *masker = masker.clone().with_budget(bytes);
+                *masker = masker.clone().everywhere(change);
             }
         })
     }
@@ -298,26 +321,68 @@ impl Masker {
         let _meter = Meter::start(self.inner.budget);
         let too_costly = Withheld { bytes: text.len() };
         let text = crate::ansi::strip(text);
-        let spans = self.find(&text);
-        if !within_budget() {
-            return Err(too_costly);
-        }
-        if spans.is_empty() {
-            return Ok((text, 0));
-        }
-        let count = spans.len();
-        let mut masked = self.replace(&text, &spans);
-        for _ in 1..MAX_PASSES {
-            let spans = self.find(&masked);
+        let mut out = String::new();
+        let mut copied = 0;
+        let mut count = 0;
+        for part in self.parts(&text) {
+            let found = self.mask_part(&text[part.clone()]);
             if !within_budget() {
                 return Err(too_costly);
             }
-            if spans.is_empty() {
+            if let Some((masked, found)) = found {
+                out.push_str(&text[copied..part.start]);
+                out.push_str(&masked);
+                copied = part.end;
+                count += found;
+            }
+        }
+        if count == 0 {
+            return Ok((text, 0));
+        }
+        out.push_str(&text[copied..]);
+        Ok((Cow::Owned(out), count))
+    }
+
+    /// One part with markers in the place of secrets, and how many there were; nothing where there was none.
+    fn mask_part(&self, text: &str) -> Option<(String, usize)> {
+        let spans = self.find_in(text);
+        if spans.is_empty() || !within_budget() {
+            return None;
+        }
+        let count = spans.len();
+        let mut masked = self.replace(text, &spans);
+        for _ in 1..MAX_PASSES {
+            let spans = self.find_in(&masked);
+            if spans.is_empty() || !within_budget() {
                 break;
             }
             masked = self.replace(&masked, &spans);
         }
-        Ok((Cow::Owned(masked), count))
+        Some((masked, count))
+    }
+
+    fn parts(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
+        let (parts, whole) = if self.has_parts() {
+            (Some(crate::part::parts(text)), None)
+        } else {
+            (None, Some(0..text.len()))
+        };
+        parts.into_iter().flatten().chain(whole)
+    }
+
+    /// Whether a text is masked in parts, each alone.
+    pub(crate) fn has_parts(&self) -> bool {
+        !self.inner.crosses
+    }
+
+    /// Whether only complete lines can be judged.
+    pub(crate) fn by_line(&self) -> bool {
+        !self.inner.custom.is_empty() || !self.inner.opt_in.is_empty()
+    }
+
+    /// So much at the end of a text could be the beginning of a known value.
+    pub(crate) fn margin(&self) -> usize {
+        self.inner.margin
     }
 
     /// The budget for several texts together, which lasts as long as what is returned.
@@ -326,10 +391,34 @@ impl Masker {
     }
 
     /// Where the secrets are, in order and apart from each other.
-    pub(crate) fn find(&self, text: &str) -> Vec<Span> {
+    fn find(&self, text: &str) -> Vec<Span> {
+        let mut all = Vec::new();
+        for part in self.parts(text) {
+            let place = |span: Span| Span {
+                start: part.start + span.start,
+                end: part.start + span.end,
+                ..span
+            };
+            all.extend(self.find_in(&text[part.clone()]).into_iter().map(place));
+        }
+        all
+    }
+
+    /// Where the secrets are in one part.
+    fn find_in(&self, text: &str) -> Vec<Span> {
         let mut spans = Spans::default();
         match self.inner.built_in {
-            Some(finders) => finders.find(text, &mut spans),
+            Some(finders) => {
+                let plain = Plain::of(text);
+                if plain.as_ref().is_none_or(|plain| plain.erases) {
+                    finders.find(text, &mut spans);
+                }
+                if let Some(plain) = plain {
+                    let mut found = Spans::default();
+                    finders.find(&plain.text, &mut found);
+                    spans.extend(found, |range| Some(plain.original(&range)));
+                }
+            }
             None => spans.add(0..text.len(), Kind::Secret),
         }
         for finder in &self.inner.opt_in {
@@ -354,8 +443,8 @@ impl Masker {
     /// Whether anything in this text could be, or begin, a secret.
     pub(crate) fn triggered(&self, text: &str) -> bool {
         self.inner.built_in.is_none_or(|finders| finders.triggered(text))
-            || !self.inner.custom.is_empty()
-            || !self.inner.opt_in.is_empty()
+            || self.inner.custom.iter().any(|finder| finder.regex.is_match(text))
+            || self.inner.opt_in.iter().any(|finder| finder.regex.is_match(text))
             || self
                 .inner
                 .values
@@ -437,8 +526,30 @@ impl CustomFinder {
             .unwrap_or_else(|| format!("[masked:{name}]"));
         Ok(Self {
             name,
+            crosses: crosses_lines(&entry.pattern),
             regex,
             replacement,
         })
     }
+}
+
+/// Whether a match of this pattern can hold a line feed, or depends on the beginning or end of the text.
+fn crosses_lines(pattern: &str) -> bool {
+    fn holds(part: &Hir) -> bool {
+        match part.kind() {
+            HirKind::Empty => false,
+            HirKind::Literal(literal) => literal.0.contains(&b'\n'),
+            HirKind::Class(Class::Unicode(class)) => class
+                .iter()
+                .any(|range| range.start() <= '\n' && '\n' <= range.end()),
+            HirKind::Class(Class::Bytes(class)) => class
+                .iter()
+                .any(|range| range.start() <= b'\n' && b'\n' <= range.end()),
+            HirKind::Look(look) => matches!(look, Look::Start | Look::End),
+            HirKind::Repetition(repetition) => holds(&repetition.sub),
+            HirKind::Capture(capture) => holds(&capture.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(holds),
+        }
+    }
+    regex_syntax::parse(pattern).is_ok_and(|parsed| holds(&parsed))
 }

@@ -1,73 +1,75 @@
 //! Text that arrives in pieces.
 
+use crate::part::{begins, is_blank};
 use crate::work::looked_at;
-use crate::yaml::{self, entry, indent_of};
-use crate::{Kind, Masker, ansi, keys, pem, view};
+use crate::yaml::indent_of;
+use crate::{Masker, ansi, pem, view};
 
-/// So much is held back of something that spans lines before it is decided without its end.
-const MAX_HELD: usize = 4 * 1024;
-/// So much of one line is held back in which a secret may still be open.
-const MAX_LINE: usize = 64 * 1024;
-/// How far before new words a line is looked at again.
-const NEAR: usize = 96;
-/// What stays behind when part of a very long line is shown.
-const TAIL: usize = 1024;
+/// So much may be held back. A part of the text in which more would have to be held back is withheld.
+const MAX_HELD: usize = 32 * 1024;
+/// The longest part that is masked while it arrives. A longer one is withheld from there on.
+const MAX_PART: usize = 256 * 1024;
+/// How far before new words the text is looked at again, for what began there.
+const NEAR: usize = 512;
+/// So many new bytes are looked at together, so that a byte at a time costs little more.
+const STEP: usize = 24;
+/// Stands in the place of what is held back too long.
+const NOTICE: &str = "[withheld until the text is complete]\n";
 
 /// Masks text that arrives in pieces, as the reply of a model does.
 ///
-/// [`StreamMasker::push`] returns what is safe to show now. Words are shown at once while nothing on their line could
-/// belong to a secret; else the line is held back until it is complete, and a key, a manifest or a block until its end
-/// or 4 KiB. What is longer is decided as if it were cut off there, and the rest of it is masked too. For text whose
-/// secrets lie within these bounds the outputs together are what [`Masker::mask_text`] makes of the whole. Custom
-/// patterns see one line at a time.
+/// [`StreamMasker::push`] returns what is safe to show now, and [`StreamMasker::finish`] the rest. Together they are what
+/// [`Masker::mask_text`] makes of the whole, for every way to cut it, because both mask the same parts of the text
+/// (`part`): a part ends where a sentence or a heading begins behind an empty line. Words are shown at once while nothing
+/// in their part could belong to a secret; else the rest of the part is held back until the part is complete. If that
+/// would be more than 32 KiB, a notice stands in the place of the rest of the part: less is shown than of the whole,
+/// never more.
 #[derive(Debug)]
 pub struct StreamMasker {
     masker: Masker,
-    /// The current line, or all lines of the open region.
+    /// The part that is arriving. Its complete lines are without colours.
     held: String,
-    /// How much of `held` was shown.
+    /// How much of `held` was shown, as it is.
     shown: usize,
-    line_start: usize,
-    region: Option<Region>,
-    /// How much of the line was there when it was last looked at.
+    /// How much of `held` was looked at and is calm.
     looked: usize,
-    /// How much of it was looked through for the end of a word.
+    /// Where the line that is arriving begins.
+    line: usize,
+    /// How much of that line was looked through for a blank.
     walked: usize,
-    /// Whether something on this line could be, or begin, a secret: then it is held back to its end.
-    armed: bool,
+    /// Where the lines begin, at the end of what is held, that could be the body of a key whose end is still to come.
+    body: Option<usize>,
+    /// Whether the line before the one that is arriving is empty, and it is not known yet what begins behind it.
+    undecided: bool,
+    state: State,
 }
 
-/// Something that spans lines.
-#[derive(Debug)]
-enum Region {
-    /// A private key with its beginning.
-    Key,
-    /// Lines that could be the rest of a private key.
-    Base64,
-    /// A mapping in this column that could be a Kubernetes Secret; the context that makes its rest one.
-    Manifest { column: usize, context: String },
-    /// The text block of a key that names a secret.
-    Block { indent: usize },
-    /// This many more lines belong together, at most.
-    Lines(usize),
-    /// The rest of something that is masked already: a key, or lines deeper than this.
-    Swallow(Option<usize>),
-    /// The rest of a line that is masked already.
-    SwallowLine,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing in this part could belong to a secret so far, and no line is complete that has anything on it.
+    Fresh,
+    /// Nothing in this part could belong to a secret so far.
+    Calm,
+    /// Something could: what was not shown is held back.
+    Armed,
+    /// Too much would have to be held back: nothing is shown until the next part.
+    Withheld,
 }
 
 impl StreamMasker {
     /// Starts with no text.
     pub fn new(masker: Masker) -> Self {
+        let state = first(&masker);
         Self {
             masker,
             held: String::new(),
             shown: 0,
-            line_start: 0,
-            region: None,
             looked: 0,
+            line: 0,
             walked: 0,
-            armed: false,
+            body: None,
+            undecided: false,
+            state,
         }
     }
 
@@ -79,8 +81,10 @@ impl StreamMasker {
             if part.ends_with('\n') {
                 self.end_line(&mut out);
             } else {
-                self.show_words(&mut out);
+                self.decide(false, &mut out);
             }
+            self.show(&mut out);
+            self.bound(&mut out);
         }
         out
     }
@@ -88,330 +92,195 @@ impl StreamMasker {
     /// Ends the text and returns what was held back, masked.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
-        if !self.held.is_empty() && self.line_start < self.held.len() {
-            self.end_line(&mut out);
+        if self.line < self.held.len() {
+            self.strip_line();
+            self.decide(true, &mut out);
         }
-        self.flush(&mut out);
-        self.region = None;
+        self.end_part(self.held.len(), &mut out);
         out
     }
 
+    /// Takes the colours from the line that is arriving. No sequence of colours goes over the end of a line.
+    fn strip_line(&mut self) {
+        if let std::borrow::Cow::Owned(plain) = ansi::strip(&self.held[self.line..]) {
+            self.held.truncate(self.line);
+            self.held.push_str(&plain);
+        }
+    }
+
     fn end_line(&mut self, out: &mut String) {
-        let line = self.held[self.line_start..].to_owned();
-        match self.belongs(&line) {
-            Belongs::Yes => self.line_start = self.held.len(),
-            Belongs::Last => {
-                self.flush(out);
-                self.region = None;
-                return;
-            }
-            Belongs::No => {
-                if self.line_start > 0 {
-                    self.held.truncate(self.line_start);
-                    self.flush(out);
-                    self.held = line;
-                }
-                self.region = opens(&self.held);
-                self.line_start = self.held.len();
-            }
+        self.strip_line();
+        self.decide(true, out);
+        let line = &self.held[self.line..];
+        let blank = is_blank(line.trim_end_matches('\n'));
+        if self.state == State::Fresh && !blank {
+            // Indented lines at the beginning may stand below a key that was cut off.
+            let front = view::prefix(line);
+            let deep = line.starts_with([' ', '\t', '+', '-']) || indent_of(&line[front..]) > 0;
+            // The head of a part of a diff is no line of the file.
+            self.state = match deep {
+                true => State::Armed,
+                false if line[front..].starts_with("@@") => State::Fresh,
+                false => State::Calm,
+            };
         }
-        if self.region.is_none() {
-            self.flush(out);
-        } else if self.held.len() > MAX_HELD {
-            self.overflow(out);
+        if could_be_body(line) {
+            self.body.get_or_insert(self.line);
+        } else {
+            self.body = None;
         }
+        self.line = self.held.len();
+        self.walked = self.line;
+        // Between two parts the empty lines belong to the first: the second is decided by the line behind them.
+        self.undecided = blank && self.masker.has_parts();
     }
 
-    /// Whether a complete line continues the open region.
-    fn belongs(&mut self, line: &str) -> Belongs {
-        let line = &line[view::prefix(line)..];
-        let blank = line.trim().is_empty();
-        let indent = indent_of(line);
-        match &mut self.region {
-            None | Some(Region::Lines(0)) => Belongs::No,
-            Some(Region::SwallowLine) => Belongs::Last,
-            Some(Region::Key | Region::Base64 | Region::Swallow(None))
-                if line.contains("-----END") || line.starts_with("Private-MAC:") =>
-            {
-                Belongs::Last
-            }
-            Some(Region::Key | Region::Base64 | Region::Swallow(None)) => Belongs::from(pem::is_body(line)),
-            Some(Region::Manifest { column, .. }) => {
-                let outside = line.starts_with("---")
-                    || indent < *column
-                    || (*column == 0
-                        && indent == 0
-                        && !line.starts_with(['#', '-'])
-                        && entry(line).is_none());
-                Belongs::from(blank || !outside)
-            }
-            Some(Region::Block { indent: above } | Region::Swallow(Some(above))) => {
-                Belongs::from(blank || indent > *above)
-            }
-            Some(Region::Lines(left)) => {
-                *left -= 1;
-                let ends = line.contains("password") || line.contains("value") || line.contains("Value");
-                match opens(line) {
-                    None if ends => Belongs::Last,
-                    None => Belongs::from(!blank),
-                    Some(_) => Belongs::No,
-                }
-            }
-        }
-    }
-
-    /// Shows the words of a line that has not ended, while nothing on it could belong to a secret.
-    fn show_words(&mut self, out: &mut String) {
-        if matches!(self.region, Some(Region::SwallowLine)) {
-            self.held.clear();
-            self.line_start = 0;
+    /// Ends the part if the line that is arriving begins a new one.
+    fn decide(&mut self, complete: bool, out: &mut String) {
+        if !self.undecided {
             return;
         }
-        if self.region.is_some() {
-            if self.held.len() > MAX_LINE {
-                self.overflow(out);
-            }
+        let line = &self.held[self.line..];
+        if !complete && line.contains(ansi::is_start) {
             return;
         }
-        let limit = if self.is_armed() {
-            // A long line is looked at each time it has doubled, not at every piece of it.
-            if self.held.len() <= MAX_HELD || self.held.len() < self.looked * 2 {
-                return;
-            }
-            self.looked = self.held.len();
-            if self.held.len() > MAX_LINE {
-                self.flush(out);
-                self.region = Some(Region::SwallowLine);
-                return;
-            }
-            match self.safe_cut() {
-                Some(cut) => cut,
-                None => return,
-            }
-        } else {
-            self.looked
+        let Some(begins) = begins(line, complete) else {
+            return;
         };
-        if limit > self.shown {
-            if self.armed {
-                out.push_str(&self.masker.mask_text(&self.held[self.shown..limit]));
-            } else {
-                out.push_str(&self.held[self.shown..limit]);
-            }
-            self.shown = limit;
-        }
-        if self.held.len() > MAX_HELD && self.shown > 0 {
-            self.held.drain(..self.shown);
-            self.walked = self.walked.saturating_sub(self.shown);
-            self.looked = self.looked.saturating_sub(self.shown);
-            self.shown = 0;
-            if self.armed {
-                self.looked = self.held.len().max(MAX_HELD / 2);
-            }
+        self.undecided = false;
+        if begins {
+            self.end_part(self.line, out);
         }
     }
 
-    /// Whether something in the words that are complete could be, or begin, a secret. Only what came since the last look is
-    /// looked at, with the words before it.
-    fn is_armed(&mut self) -> bool {
-        if self.armed {
-            return true;
-        }
-        // Only what came since the last look can hold the blank that ends a word.
-        let walked = std::mem::replace(&mut self.walked, self.held.len());
-        looked_at(self.held.len() - walked);
-        let Some(blank) = self.held[walked..].rfind([' ', '\t']) else {
-            // A word of this length is none.
-            self.armed = self.held.len() > self.looked + MAX_HELD;
-            if self.armed {
-                self.looked = MAX_HELD / 2;
+    /// Shows the part to this place, masked, and begins another with what is behind it.
+    fn end_part(&mut self, end: usize, out: &mut String) {
+        let rest = self.held.split_off(end);
+        let part = std::mem::replace(&mut self.held, rest);
+        if self.state != State::Withheld && self.shown < part.len() {
+            let masked = self.masker.mask_text(&part);
+            match masked.strip_prefix(&part[..self.shown]) {
+                Some(rest) => out.push_str(rest),
+                None => out.push_str(NOTICE),
             }
-            return self.armed;
-        };
-        let limit = walked + blank + 1;
-        let near = self.held.floor_char_boundary(self.looked.saturating_sub(NEAR));
-        let from = self.held[..near].rfind([' ', '\t']).map_or(0, |blank| blank + 1);
-        looked_at(limit - from);
-        let words = &self.held[from..limit];
-        // Words that are far apart are not seen together.
-        self.armed = self.masker.triggered(words)
-            || words.contains("                ")
-            || words.contains(['\u{1b}', '\u{9b}', '\u{9d}']);
-        if self.armed {
-            self.looked = MAX_HELD / 2;
-        } else {
+        }
+        self.state = first(&self.masker);
+        self.shown = 0;
+        self.looked = 0;
+        self.line = 0;
+        self.walked = 0;
+        self.body = None;
+    }
+
+    /// Shows what is complete of a part in which nothing could belong to a secret.
+    fn show(&mut self, out: &mut String) {
+        if self.state == State::Withheld {
+            // Only the beginning of the line that is arriving is needed, to tell whether a part begins.
+            if !self.undecided {
+                self.held.clear();
+                self.line = 0;
+                self.walked = 0;
+            }
+            return;
+        }
+        if matches!(self.state, State::Armed) || self.undecided {
+            return;
+        }
+        let limit = self.complete();
+        if limit > self.looked && (limit - self.looked >= STEP || limit == self.line) {
+            let near = self.held.floor_char_boundary(self.looked.saturating_sub(NEAR));
+            let from = self.held[..near]
+                .rfind([' ', '\t', '\n'])
+                .map_or(0, |blank| blank + 1);
+            looked_at(limit - from);
+            let words = &self.held[from..limit];
+            if !is_calm(&self.held[self.looked..limit]) || self.masker.triggered(words) {
+                self.state = State::Armed;
+                return;
+            }
             self.looked = limit;
         }
-        self.armed
+        let margin = self.masker.margin();
+        let safe = self.looked.min(self.body.unwrap_or(usize::MAX));
+        let safe = self.held.floor_char_boundary(safe.saturating_sub(margin));
+        if safe > self.shown {
+            out.push_str(&self.held[self.shown..safe]);
+            self.shown = safe;
+        }
     }
 
-    /// A place in a long line before which nothing can be part of a secret that goes on.
-    fn safe_cut(&self) -> Option<usize> {
-        // JSON that could be a manifest is masked by what stands far before it.
-        if self.held.contains("data\"") && (self.held.contains("apiVersion") || self.held.contains("Secret"))
-        {
-            return None;
+    /// How far words are complete that can be looked at: to the last blank of a line of several words, else to the line.
+    fn complete(&mut self) -> usize {
+        let line = &self.held[self.line..];
+        let plain = line
+            .as_bytes()
+            .first()
+            .is_some_and(|first| first.is_ascii_alphabetic() || *first >= 0x80);
+        if !plain || self.masker.by_line() {
+            return self.line;
         }
-        let limit = self.held.floor_char_boundary(self.held.len() - TAIL);
-        let cut = self.held[..limit].rfind([' ', '\t'])? + 1;
-        let spans = self.masker.find(&self.held);
-        let crossing = spans
-            .iter()
-            .find(|span| span.start < cut + 1 && span.end + 1 > cut);
-        // Before a span, its key must stay with it.
-        let cut = match crossing {
-            None => cut,
-            Some(span) => {
-                let before = self.held.floor_char_boundary(span.start.saturating_sub(256));
-                self.held[..before].rfind([' ', '\t'])? + 1
-            }
-        };
-        // A key whose value has not come yet.
-        let near = self.held.floor_char_boundary(cut.saturating_sub(256));
-        (cut > self.shown && !self.held[near..cut].contains([':', '='])).then_some(cut)
+        // What a tool put in front of the line, or a body with a header, shows when the line is complete.
+        let mut words = line.split(' ');
+        let first = words.next().unwrap_or_default();
+        let second = words.next().unwrap_or_default();
+        let third = words.next();
+        if third.is_none() || second.is_empty() || !is_word(first) || !is_word(second) {
+            return self.line;
+        }
+        let walked = std::mem::replace(&mut self.walked, self.held.len()).max(self.line);
+        looked_at(self.held.len() - walked);
+        match self.held[walked..].rfind([' ', '\t']) {
+            Some(blank) => walked + blank + 1,
+            None => self.looked.max(self.line),
+        }
     }
 
-    /// Masks what is held without its end, and remembers what its rest is.
-    fn overflow(&mut self, out: &mut String) {
-        let next = match &self.region {
-            Some(Region::Key) => Some(Region::Swallow(None)),
-            Some(Region::Block { indent }) => Some(Region::Swallow(Some(*indent))),
-            Some(Region::Swallow(indent)) => Some(Region::Swallow(*indent)),
-            Some(Region::SwallowLine) => Some(Region::SwallowLine),
-            Some(Region::Manifest { column, context }) => self.manifest_rest(*column, context),
-            Some(Region::Base64 | Region::Lines(_)) | None => None,
-        };
-        if let (Some(Region::Manifest { column, context }), Some(_)) = (&mut self.region, &next)
-            && context.is_empty()
-        {
-            // What may be a Secret is judged as one: a version and no kind.
-            *context = format!("{:column$}apiVersion: v1\n", "", column = *column);
-        }
-        self.flush(out);
-        self.region = next;
-    }
-
-    /// The region for the rest of a manifest that is, or may be, a Secret.
-    fn manifest_rest(&self, column: usize, context: &str) -> Option<Region> {
-        let mut kind = context.contains("Secret").then_some(true);
-        let mut section = context.contains("data").then_some("data");
-        let json = self.held.trim_start().starts_with(['"', '{']);
-        for line in self.held.lines() {
-            if let Some(entry) = entry(line).filter(|entry| entry.column == column) {
-                if entry.key == "kind" && kind.is_none() {
-                    kind = Some(line[entry.value.clone()].trim_matches(['"', '\'', ',']) == "Secret");
-                }
-                section = Some(entry.key);
-            }
-        }
-        if kind == Some(false) {
-            return None;
-        }
-        let in_data = matches!(section, Some("data" | "stringData"));
-        let context = match (json, in_data) {
-            (true, true) => format!(
-                "{:column$}\"kind\": \"Secret\",\n{:column$}\"data\": {{\n",
-                "", ""
-            ),
-            (true, false) => format!("{:column$}\"kind\": \"Secret\",\n", ""),
-            (false, true) => format!("{:column$}kind: Secret\n{:column$}data:\n", "", ""),
-            (false, false) => format!("{:column$}kind: Secret\n", ""),
-        };
-        Some(Region::Manifest { column, context })
-    }
-
-    /// Shows all that is held, masked.
-    fn flush(&mut self, out: &mut String) {
-        let held = std::mem::take(&mut self.held);
-        let shown = std::mem::take(&mut self.shown);
-        self.line_start = 0;
-        self.looked = 0;
-        self.walked = 0;
-        self.armed = false;
-        match &self.region {
-            Some(Region::Swallow(_)) => {}
-            Some(Region::SwallowLine) => {
-                if held.ends_with('\n') {
-                    out.push('\n');
-                }
-            }
-            Some(Region::Manifest { context, .. }) if !context.is_empty() => {
-                let whole = format!("{context}{held}");
-                match self.masker.mask_text(&whole).strip_prefix(context.as_str()) {
-                    Some(masked) => out.push_str(masked.get(shown..).unwrap_or_default()),
-                    None => out.push_str(Kind::KubernetesSecret.marker()),
-                }
-            }
-            _ => {
-                let masked = self.masker.mask_text(&held);
-                match masked.strip_prefix(&held[..shown]) {
-                    Some(rest) => out.push_str(rest),
-                    None => out.push_str(&self.masker.mask_text(&held[shown..])),
-                }
-            }
+    /// Withholds the part if too much of it would have to be held back.
+    fn bound(&mut self, out: &mut String) {
+        let held = self.held.len() - self.shown;
+        if self.state != State::Withheld && (held > MAX_HELD || self.held.len() > MAX_PART) {
+            out.push_str(NOTICE);
+            self.state = State::Withheld;
+            self.held.drain(..self.line);
+            self.shown = 0;
+            self.looked = 0;
+            self.line = 0;
+            self.walked = 0;
+            self.body = None;
+            self.show(out);
         }
     }
 }
 
-enum Belongs {
-    Yes,
-    /// The line ends the region and is part of it.
-    Last,
-    No,
-}
-
-impl From<bool> for Belongs {
-    fn from(belongs: bool) -> Self {
-        if belongs { Self::Yes } else { Self::No }
+/// How a part begins.
+fn first(masker: &Masker) -> State {
+    if masker.has_parts() {
+        State::Fresh
+    } else {
+        State::Armed
     }
 }
 
-/// What a complete line begins that goes on in the next.
-fn opens(line: &str) -> Option<Region> {
-    let line = ansi::strip(line);
-    let line = &line[view::prefix(&line)..];
-    if let Some(begin) = line.rfind("-----BEGIN")
-        && line[begin..].contains("PRIVATE KEY")
-        && !line[begin..].contains("-----END")
-    {
-        return Some(Region::Key);
-    }
-    if line.starts_with("Private-Lines:") {
-        return Some(Region::Key);
-    }
-    if line.trim().len() >= 16 && pem::is_body(line) {
-        return Some(Region::Base64);
-    }
-    let words: Vec<&str> = line.split_whitespace().take(8).collect();
-    if matches!(words.first(), Some(&("machine" | "default"))) && !words.contains(&"password") {
-        return Some(Region::Lines(4));
-    }
-    if let Some(entry) = entry(line) {
-        let value = line[entry.value.clone()].trim_matches(['"', '\'', ',']);
-        match entry.key {
-            "apiVersion" | "data" | "stringData" => {
-                return Some(Region::Manifest {
-                    column: entry.column,
-                    context: String::new(),
-                });
-            }
-            "kind" if value == "Secret" => {
-                return Some(Region::Manifest {
-                    column: entry.column,
-                    context: String::new(),
-                });
-            }
-            "name" | "key" | "Name" | "Key" if keys::kind_of(value).is_some() => {
-                return Some(Region::Lines(1));
-            }
-            key if keys::kind_of(key).is_some() && yaml::is_block_header(&line[entry.value.clone()]) => {
-                let indent = line
-                    .chars()
-                    .take_while(|character| *character == ' ' || *character == '-')
-                    .count();
-                return Some(Region::Block { indent });
-            }
-            _ => {}
-        }
-    }
-    None
+/// Whether a word at the beginning of a line is one of a sentence: letters, and what stands around them.
+fn is_word(word: &str) -> bool {
+    word.chars()
+        .all(|letter| letter.is_alphabetic() || "'’-,.;!?()*_`".contains(letter))
+}
+
+/// Whether no character here could belong to a secret whose name comes behind it, or hide one.
+fn is_calm(text: &str) -> bool {
+    !text.contains("                ")
+        && text.chars().all(|letter| match letter {
+            '"' | '\\' => false,
+            '\n' | '\t' | '\r' | '\u{20}'..='\u{7e}' => true,
+            other => !crate::plain::is_odd(other),
+        })
+}
+
+/// Whether a line could be one of the body of a key, as it is or without what a tool put in front of it.
+fn could_be_body(line: &str) -> bool {
+    let front = view::prefix(line);
+    pem::is_body(line)
+        || pem::is_body(&line[front..])
+        || line.strip_prefix(['+', '-', ' ']).is_some_and(pem::is_body)
 }

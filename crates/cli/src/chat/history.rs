@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use interlock_mask::Masker;
+
 /// How many lines are remembered.
 const MOST: usize = 1000;
 
@@ -27,7 +29,7 @@ impl History {
         lines[lines.len().saturating_sub(MOST)..].to_vec()
     }
 
-    /// One more line. A history that cannot be kept is no reason to stop.
+    /// One more line, with its secrets masked. A history that cannot be kept is no reason to stop.
     pub(super) fn add(&self, line: &str) {
         let kept = self.try_add(line);
         if let Err(error) = kept {
@@ -44,7 +46,7 @@ impl History {
             .create(true)
             .mode(0o600)
             .open(&self.file)?;
-        writeln!(file, "{line}")
+        writeln!(file, "{}", Masker::built_in().mask_text(line))
     }
 }
 
@@ -61,6 +63,12 @@ mod tests {
         history.add("one");
         history.add("two");
         assert_eq!(history.lines(), ["one", "two"]);
+        history.add("why does DB_PASSWORD=hunter2abc not work?");
+        let kept = std::fs::read_to_string(&history.file).unwrap();
+        assert!(
+            kept.ends_with("why does DB_PASSWORD=[masked:password] not work?\n"),
+            "{kept}"
+        );
         let mode = std::fs::metadata(&history.file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
