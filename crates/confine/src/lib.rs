@@ -1,16 +1,18 @@
 //! Sets the sandbox of one command, then executes it: the program `interlock-confine`.
 //!
 //! The room `exec` starts this program for every command and speaks with it over a socket, which is the program's
-//! standard input. The program has two roles:
+//! standard input. The program has three roles:
 //!
-//! - The **supervisor** (`supervise`) reads [`Orders`], starts one process for each stage of the pipeline, connects
-//!   them, and reports what came of them ([`Report`]). When the socket closes, because the command was stopped or
-//!   because Interlock was killed, it kills the command with everything that the command started.
+//! - The **guard** (`guard`) reads [`Orders`], makes what a read needs, and starts the supervisor. If the supervisor is
+//!   killed, the guard ends the command.
+//! - The **supervisor** (`supervise`) starts one process for each stage of the pipeline, connects them, and reports what
+//!   came of them ([`Report`]). When the socket closes, because the command was stopped or because Interlock was
+//!   killed, or when the guard is killed, it kills the command with everything that the command started (`ending`).
 //! - A **stage** (`stage`) is this program again. It gives up its rights in this order: inherited descriptors, the
 //!   superuser's capabilities, the file system (Landlock), resources (rlimits), system calls (seccomp). Then it is
 //!   replaced by the command. It dies with its supervisor.
 //!
-//! A third role, the **canary** (`canary`), is a command that tries to write and to connect and says what it could do.
+//! A fourth role, the **canary** (`canary`), is a command that tries to write and to connect and says what it could do.
 //! A sandbox counts only if the canary could do nothing.
 //!
 //! Orders are JSON with a version and no unknown keys. Nothing is read from the environment, and nothing that a model
@@ -20,6 +22,8 @@
 
 mod canary;
 mod capability;
+mod ending;
+mod guard;
 mod hidden;
 mod limits;
 mod orders;
@@ -28,10 +32,12 @@ mod sandbox;
 mod seccomp;
 mod stage;
 mod supervise;
+mod temporary;
 
 use std::process::ExitCode;
 
 pub use canary::CANARY;
+pub use ending::Ending;
 pub use orders::{Ended, Failed, Held, Orders, Policy, Profile, Report, Resources, Stage, Stderr, VERSION};
 pub use protected::Protected;
 
@@ -48,7 +54,8 @@ const USAGE: u8 = 2;
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
-        None => supervise::run(),
+        None => guard::run(),
+        Some(role) if role == supervise::ROLE => supervise::run(arguments),
         Some(role) if role == stage::ROLE => stage::run(arguments),
         Some(role) if role == CANARY => canary::run(arguments),
         Some(role) if role == "--version" => {

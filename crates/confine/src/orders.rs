@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use interlock_protocol::SocketKind;
 use serde::{Deserialize, Serialize};
 
+use crate::ending::{ControlGroup, Ending};
+
 /// The version of the orders. Another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What a command may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -93,6 +95,8 @@ pub struct Orders {
     pub temporary: PathBuf,
     /// How much a read may use.
     pub resources: Resources,
+    /// The strongest way in which a read may be ended. The machine may offer only a weaker one.
+    pub ending: Ending,
 }
 
 /// What one stage is told, as its first argument.
@@ -105,6 +109,7 @@ pub(crate) struct StageOrders {
     pub(crate) sockets: Vec<SocketKind>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) temporary: Option<PathBuf>,
+    pub(crate) group: Option<ControlGroup>,
     pub(crate) resources: Resources,
     /// The process that must be the parent.
     pub(crate) supervisor: i32,

@@ -76,6 +76,18 @@ fn refused(arch: TargetArch, sockets: &[SocketKind]) -> Result<BpfProgram, Backe
     rules.insert(libc::SYS_msgctl, vec![none_of(1, MSGCTL_READS)?]);
     rules.insert(libc::SYS_shmctl, vec![none_of(1, SHMCTL_READS)?]);
     rules.insert(libc::SYS_semctl, vec![none_of(2, SEMCTL_READS)?]);
+    let exclusive = SeccompCmpOp::MaskedEq(LOCK_EX);
+    rules.insert(
+        libc::SYS_flock,
+        vec![SeccompRule::new(vec![condition(
+            1,
+            SeccompCmpArgLen::Dword,
+            exclusive,
+            LOCK_EX,
+        )?])?],
+    );
+    let refused = FCNTL_REFUSED.iter().map(|command| one(1, *command));
+    rules.insert(libc::SYS_fcntl, refused.collect::<Result<_, _>>()?);
     // Only of the calling process itself.
     for (call, argument) in OF_A_PROCESS {
         rules.insert(call, vec![none_of(argument, &[0])?]);
@@ -162,6 +174,16 @@ const SYSLOG_READS: &[u64] = &[0, 1, 3, 9, 10];
 const MSGCTL_READS: &[u64] = &[2, 3, 11, 12, 13];
 const SHMCTL_READS: &[u64] = &[2, 3, 13, 14, 15];
 const SEMCTL_READS: &[u64] = &[2, 3, 11, 12, 13, 14, 15, 18, 19, 20];
+
+/// An exclusive lock, which needs no right to write: who waits for it waits for the read. Shared ones stay, also those of
+/// `fcntl`, whose exclusive locks need a file that is open for writing.
+const LOCK_EX: u64 = 2;
+
+/// Leases hold up who opens the file; a signal of one's choice can be sent to another process when a pipe gets data.
+const FCNTL_REFUSED: [u64; 2] = [
+    10,   // F_SETSIG
+    1024, // F_SETLEASE
+];
 
 /// What changes how a process is scheduled, with the argument that names the process.
 const OF_A_PROCESS: [(i64, u8); 6] = [

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
+use crate::ending::{ControlGroup, Ending};
 use crate::orders::{Failed, Held, Policy, StageOrders, VERSION};
 use crate::protected::Protected;
 use crate::sandbox::{self, Outside};
@@ -82,6 +83,7 @@ fn die_with_supervisor(supervisor: i32) -> Result<(), String> {
 }
 
 fn confine(orders: &StageOrders) -> Result<Held, String> {
+    let joined = orders.group.as_ref().map_or(Ok(()), ControlGroup::join);
     let protected = Protected::new(orders.protected.iter().cloned());
     let held = match sandbox::enter(
         orders.profile,
@@ -89,7 +91,12 @@ fn confine(orders: &StageOrders) -> Result<Held, String> {
         orders.temporary.as_deref(),
         &orders.sockets,
     ) {
-        Ok(missing) => Held::Enforced { missing },
+        Ok(mut missing) => {
+            if joined.is_err() {
+                missing.extend(Ending::OneByOne.missing().map(str::to_owned));
+            }
+            Held::Enforced { missing }
+        }
         Err(Outside::NotEntered(reason)) => return Err(reason),
         Err(Outside::NotThere(reason)) => Held::None { reason },
     };

@@ -1,48 +1,62 @@
 //! Runs the stages of one command and lets nothing of it outlive the control socket.
 
-use std::fs::{self, DirBuilder, File};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group,
-    pidfd_open, set_child_subreaper, wait, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, pidfd_open,
+    set_child_subreaper, waitid,
 };
 use rustix::system::sysinfo;
 
+use crate::ending::{Ending, SignalScope, children, end_all, numbers};
+use crate::guard::{Charge, say};
 use crate::orders::{Ended, Failed, Held, Orders, Profile, Report, Stage, StageOrders, Stderr, VERSION};
 use crate::{TERMINATE, stage};
 
-/// The longest orders.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const CHUNK: usize = 16 * 1024;
 /// How often the processes of a read are looked at.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
-/// How many names are tried for a temporary folder.
-const ATTEMPTS: u32 = 16;
+/// The argument that selects this role. The numbers of two descriptors follow.
+pub(crate) const ROLE: &str = "supervise";
 
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut opened = |options: &mut OpenOptions| {
+        let number: u32 = arguments.next()?.to_str()?.parse().ok()?;
+        options.open(format!("/proc/self/fd/{number}")).ok()
+    };
+    let (Some(guard), Some(group), Ok(control)) = (
+        opened(OpenOptions::new().read(true)),
+        opened(OpenOptions::new().write(true)),
+        // A copy, because standard input is borrowed for as long as the program runs.
+        io::stdin().as_fd().try_clone_to_owned(),
+    ) else {
+        return ExitCode::from(crate::USAGE);
+    };
     close_fds::set_fds_cloexec(3, &[]);
-    // A copy, because standard input is borrowed for as long as the program runs.
-    let control = match io::stdin().as_fd().try_clone_to_owned() {
-        Ok(control) => UnixStream::from(control),
-        Err(_) => return ExitCode::from(crate::USAGE),
+    let control = UnixStream::from(control);
+    let mut line = Vec::new();
+    // The guard holds its end open; the line is all that it says.
+    let read = BufReader::with_capacity(CHUNK, &guard).read_until(b'\n', &mut line);
+    let Some(charge) = read
+        .ok()
+        .and_then(|_| serde_json::from_slice::<Charge>(&line).ok())
+    else {
+        return ExitCode::from(crate::USAGE);
     };
-    let report = match orders(&control) {
-        Ok(orders) => Supervisor::new(&control, &orders).run(),
-        Err(reason) => Report::Failed(Failed::Orders { reason }),
-    };
+    let report = Supervisor::new(&control, &guard, &group, &charge).run();
+    charge.remove();
     match say(&control, &report) {
         Ok(()) => ExitCode::SUCCESS,
         // Nobody listens any more.
@@ -50,35 +64,11 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-fn orders(control: &UnixStream) -> Result<Orders, String> {
-    let mut line = Vec::new();
-    BufReader::new(control.take(MOST_BYTES))
-        .read_until(b'\n', &mut line)
-        .map_err(|error| error.to_string())?;
-    let orders: Orders = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
-    if orders.version != VERSION {
-        return Err(format!(
-            "these are orders {}, and this program knows orders {VERSION}",
-            orders.version
-        ));
-    }
-    if orders.stages.is_empty() || orders.stages.iter().any(|stage| stage.argv.is_empty()) {
-        return Err("no command".to_owned());
-    }
-    Ok(orders)
-}
-
-fn say(mut control: &UnixStream, report: &Report) -> io::Result<()> {
-    let mut line = serde_json::to_vec(report)?;
-    line.push(b'\n');
-    control.write_all(&line)
-}
-
 /// Why a command is over.
 enum Over {
     /// Every stage has ended.
     Ended(Ended),
-    /// The control socket has closed.
+    /// The control socket has closed, or the guard is gone.
     Abandoned,
     /// A read started more processes than it may.
     TooMany,
@@ -86,8 +76,13 @@ enum Over {
 
 struct Supervisor<'a> {
     control: &'a UnixStream,
+    /// Closes with the guard.
+    guard: &'a File,
+    /// Where the guard is told of the process group.
+    told: &'a File,
+    charge: &'a Charge,
     orders: &'a Orders,
-    temporary: Option<Temporary>,
+    scope: Option<SignalScope>,
     /// The process group of the stages: the number of the first one.
     group: Option<Pid>,
 }
@@ -99,11 +94,14 @@ struct Running {
 }
 
 impl<'a> Supervisor<'a> {
-    fn new(control: &'a UnixStream, orders: &'a Orders) -> Self {
+    fn new(control: &'a UnixStream, guard: &'a File, told: &'a File, charge: &'a Charge) -> Self {
         Self {
             control,
-            orders,
-            temporary: None,
+            guard,
+            told,
+            charge,
+            orders: &charge.orders,
+            scope: None,
             group: None,
         }
     }
@@ -114,18 +112,16 @@ impl<'a> Supervisor<'a> {
             if let Err(error) = set_child_subreaper(Some(getpid())) {
                 return no_sandbox(format!("what it starts could not be kept together: {error}"));
             }
-            match Temporary::make(&self.orders.temporary) {
-                Ok(temporary) => self.temporary = Some(temporary),
-                Err(error) => {
-                    return no_sandbox(format!(
-                        "no temporary folder can be made in `{}`: {error}",
-                        self.orders.temporary.display()
-                    ));
-                }
+        }
+        if self.charge.ending == Ending::SignalScope {
+            // A scope inside that of the guard: the guard is none of what is killed here.
+            self.scope = SignalScope::enter();
+            if self.scope.is_none() {
+                return no_sandbox("the signal scope cannot be entered a second time".to_owned());
             }
         }
         let (mut running, held) = match self.start() {
-            Ok(started) => started,
+            Ok((running, held)) => (running, self.with_ending(held)),
             Err(failed) => {
                 self.sweep();
                 return Report::Failed(failed);
@@ -169,7 +165,12 @@ impl<'a> Supervisor<'a> {
                 (write, Some(read))
             };
             let (pid, report) = self.start_stage(stage, input.take(), output).map_err(failed)?;
-            self.group.get_or_insert(pid);
+            if self.group.is_none() {
+                self.group = Some(pid);
+                let mut told = self.told;
+                // A guard that is gone is found when the command is watched.
+                let _ = told.write_all(pid.as_raw_nonzero().to_string().as_bytes());
+            }
             let end = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
             running.push(Running {
                 pid,
@@ -214,7 +215,8 @@ impl<'a> Supervisor<'a> {
             policy: self.orders.policy,
             sockets: stage.sockets.clone(),
             protected: self.orders.protected.clone(),
-            temporary: self.temporary.as_ref().map(|folder| folder.path.clone()),
+            temporary: self.charge.temporary.clone(),
+            group: self.charge.group.clone(),
             resources: self.orders.resources,
             supervisor: getpid().as_raw_nonzero().get(),
             report: theirs.as_raw_fd(),
@@ -237,21 +239,35 @@ impl<'a> Supervisor<'a> {
             .stdout(Stdio::from(output))
             .stderr(stderr)
             .process_group(self.group.map_or(0, |group| group.as_raw_nonzero().get()));
-        if let Some(temporary) = &self.temporary {
-            command.env("TMPDIR", &temporary.path);
+        if let Some(temporary) = &self.charge.temporary {
+            command.env("TMPDIR", temporary);
         }
         let child = command.spawn()?;
         Ok((Pid::from_child(&child), report))
     }
 
-    /// Waits for the end of every stage, or of the control socket.
+    /// Says what the way to end this read does not enforce.
+    fn with_ending(&self, held: Held) -> Held {
+        match (held, self.orders.profile) {
+            (Held::Enforced { mut missing }, Profile::ReadOnly) => {
+                missing.extend(self.charge.ending.missing().map(str::to_owned));
+                Held::Enforced { missing }
+            }
+            (held, _) => held,
+        }
+    }
+
+    /// Waits for the end of every stage, of the control socket, or of the guard.
     fn watch(&self, running: &mut [Running]) -> io::Result<Over> {
         loop {
             if let Some(over) = all_ended(running) {
                 return Ok(Over::Ended(over));
             }
             let (told, ended) = {
-                let mut waiting = vec![PollFd::new(self.control, PollFlags::IN)];
+                let mut waiting = vec![
+                    PollFd::new(self.control, PollFlags::IN),
+                    PollFd::new(self.guard, PollFlags::IN),
+                ];
                 let alive: Vec<usize> = (0..running.len())
                     .filter(|&index| running[index].ended.is_none())
                     .collect();
@@ -274,10 +290,13 @@ impl<'a> Supervisor<'a> {
                 }
                 let ended: Vec<usize> = alive
                     .iter()
-                    .zip(&waiting[1..])
+                    .zip(&waiting[2..])
                     .filter(|(_, descriptor)| !descriptor.revents().is_empty())
                     .map(|(&index, _)| index)
                     .collect();
+                if !waiting[1].revents().is_empty() {
+                    return Ok(Over::Abandoned);
+                }
                 (!waiting[0].revents().is_empty(), ended)
             };
             for index in ended {
@@ -319,16 +338,7 @@ impl<'a> Supervisor<'a> {
         if self.orders.profile == Profile::ReadWrite {
             return;
         }
-        // Whatever a killed process had started becomes a child of this one.
-        loop {
-            for child in children() {
-                let _ = kill_process(child, Signal::KILL);
-            }
-            match wait(WaitOptions::empty()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
-            }
-        }
+        end_all(self.scope.as_ref(), self.charge.group.as_ref());
     }
 }
 
@@ -380,17 +390,6 @@ fn began(stage: &Stage, report: OwnedFd) -> Result<Held, Failed> {
     }
 }
 
-/// The children of this process.
-fn children() -> Vec<Pid> {
-    numbers(&fs::read_to_string("/proc/thread-self/children").unwrap_or_default())
-}
-
-fn numbers(text: &str) -> Vec<Pid> {
-    text.split_ascii_whitespace()
-        .filter_map(|number| Pid::from_raw(number.parse().ok()?))
-        .collect()
-}
-
 /// How many processes and threads come from this one, counted until there are more than this.
 fn descendants(most: u64) -> u64 {
     let mut found = 0;
@@ -407,35 +406,4 @@ fn descendants(most: u64) -> u64 {
         }
     }
     found
-}
-
-/// A folder of a read's own. Dropping it removes it.
-struct Temporary {
-    path: PathBuf,
-}
-
-impl Temporary {
-    fn make(base: &Path) -> io::Result<Self> {
-        let process = getpid().as_raw_nonzero();
-        let mut number = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.subsec_nanos());
-        for _ in 0..ATTEMPTS {
-            let path = base.join(format!("interlock-read-{process}-{number:08x}"));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self { path }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    number = number.wrapping_add(1);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-    }
 }

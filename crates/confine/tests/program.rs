@@ -30,13 +30,13 @@ fn orders_that_are_not_understood_run_nothing() {
     let cases = [
         json!({}),
         json!("run"),
-        json!({"version": 2}),
-        json!({"version": 1, "profile": "read_only", "shell": "id"}),
+        json!({"version": 1}),
+        json!({"version": 2, "profile": "read_only", "shell": "id"}),
         json!({
-            "version": 2, "profile": "read_only", "policy": "required", "folder": "/", "env": {}, "stages": [],
+            "version": 1, "profile": "read_only", "policy": "required", "folder": "/", "env": {}, "stages": [],
             "protected": [], "temporary": "/tmp", "resources": {
                 "cpu_seconds": 1, "memory_bytes": 1, "processes": 1, "open_files": 1, "file_bytes": 1,
-            },
+            }, "ending": "one_by_one",
         }),
     ];
     for orders in cases {
@@ -62,6 +62,9 @@ fn nothing_but_its_roles_is_an_argument() {
         &["stage"],
         &["stage", "{}", "--", "id"],
         &["canary"],
+        &["supervise"],
+        &["supervise", "0"],
+        &["supervise", "x", "y"],
     ] {
         let (_ours, theirs) = UnixStream::pair().unwrap();
         let status = start(theirs, arguments).wait().unwrap();

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use interlock_confine::{Ended, Policy as SandboxPolicy, Profile};
+use interlock_confine::{Ended, Ending, Policy as SandboxPolicy, Profile};
 use interlock_gate::Started;
 use interlock_protocol::{Capture, Captured};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -62,6 +62,8 @@ pub struct Runner {
     policy: SandboxPolicy,
     /// The program that sets the sandbox, where it is not beside this executable.
     confine: Option<PathBuf>,
+    /// The strongest way in which a read is ended.
+    ending: Ending,
 }
 
 impl Runner {
@@ -71,6 +73,7 @@ impl Runner {
             protected: Arc::new(protected),
             policy,
             confine: None,
+            ending: Ending::STRONGEST,
         }
     }
 
@@ -78,6 +81,13 @@ impl Runner {
     #[must_use]
     pub fn with_confine(mut self, program: impl Into<PathBuf>) -> Self {
         self.confine = Some(program.into());
+        self
+    }
+
+    /// The same runner on a machine that offers no stronger way to end a read.
+    #[cfg(test)]
+    pub(crate) fn with_ending(mut self, ending: Ending) -> Self {
+        self.ending = ending;
         self
     }
 
@@ -140,6 +150,7 @@ impl Runner {
             protected: Arc::clone(&self.protected),
             policy: self.policy,
             wall: limits.wall,
+            ending: self.ending,
         };
         let spawned = spawn(&program, &confinement).await?;
         tracing::debug!(
@@ -234,6 +245,10 @@ impl Watch {
             self.read_while(KILL_WITHIN, Until::Ended).await;
         }
         self.read_while(LINGER, Until::Closed).await;
+        if self.ended.is_some() {
+            // The last process of the command is the one that watched it.
+            bounded(KILL_WITHIN, self.spawned.gone()).await;
+        }
         match stop {
             Stop::Ended => match self.ended.take() {
                 Some(ended) => ended.map(exit_of),

@@ -8,7 +8,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlock_confine::{Ended, Failed, Orders, Policy, Profile, Report, Resources, TERMINATE, VERSION};
+use interlock_confine::{
+    Ended, Ending, Failed, Orders, Policy, Profile, Report, Resources, TERMINATE, VERSION,
+};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -47,12 +49,13 @@ pub(crate) struct Confinement {
     pub(crate) protected: Arc<Protected>,
     pub(crate) policy: Policy,
     pub(crate) wall: Duration,
+    pub(crate) ending: Ending,
 }
 
 /// A command that was started. Dropping it closes the control socket, and its supervisor kills everything of it.
 #[derive(Debug)]
 pub(crate) struct Spawned {
-    /// The supervisor.
+    /// The guard of the command.
     child: Child,
     control: Option<OwnedWriteHalf>,
     reports: Reports,
@@ -70,6 +73,12 @@ impl Spawned {
             Report::Ended(ended) => Ok(ended),
             Report::Started(_) | Report::Failed(_) => Err(io::ErrorKind::InvalidData.into()),
         }
+    }
+
+    /// Waits for the end of `interlock-confine` itself.
+    pub(crate) async fn gone(&mut self) {
+        // The status says nothing that was not reported.
+        let _ = self.child.wait().await;
     }
 
     /// Asks the command to end.
@@ -198,6 +207,7 @@ fn orders(program: &Program, folder: &Path, confinement: &Confinement) -> Orders
             open_files: OPEN_FILES,
             file_bytes: FILE_BYTES,
         },
+        ending: confinement.ending,
     }
 }
 

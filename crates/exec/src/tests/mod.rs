@@ -1,7 +1,9 @@
 //! What a process may do, shown by real ones.
 
 mod argv;
+mod attack;
 mod bounds;
+mod ending;
 mod environment;
 mod prove;
 mod sandbox;

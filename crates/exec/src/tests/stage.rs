@@ -107,6 +107,16 @@ pub(super) async fn run_in(
     output
 }
 
+pub(super) fn is_installed(program: &str) -> bool {
+    let found = ["/usr/bin", "/bin", "/usr/local/bin"]
+        .iter()
+        .any(|folder| Path::new(folder).join(program).exists());
+    if !found {
+        eprintln!("skipped: `{program}` is not installed");
+    }
+    found
+}
+
 pub(super) fn limits() -> Limits {
     Limits {
         wall: LONG,

@@ -8,7 +8,7 @@ use interlock_protocol::SocketKind::{self, Netlink, Network, Unix};
 use interlock_protocol::ToolKind;
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{LONG, code, limits, run, run_in, runner, started};
+use super::stage::{LONG, code, is_installed, limits, run, run_in, runner, started};
 use crate::{Error, Exit, Program, Protected, Runner, Sandbox, SandboxPolicy};
 
 /// Whether there is something to test. Says so if there is not.
@@ -20,16 +20,6 @@ async fn enforced() -> bool {
             false
         }
     }
-}
-
-fn is_installed(program: &str) -> bool {
-    let found = ["/usr/bin", "/bin", "/usr/local/bin"]
-        .iter()
-        .any(|folder| std::path::Path::new(folder).join(program).exists());
-    if !found {
-        eprintln!("skipped: `{program}` is not installed");
-    }
-    found
 }
 
 #[tokio::test]
@@ -220,7 +210,7 @@ attempt("flags", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM | s
 attempt("streams", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM))
 attempt("user", lambda: os.setpriority(os.PRIO_USER, 0, 7))
 attempt("group", lambda: os.setpriority(os.PRIO_PGRP, 0, 7))
-attempt("own", lambda: os.setpriority(os.PRIO_PROCESS, 0, 7))
+attempt("own", lambda: os.setpriority(os.PRIO_PROCESS, 0, 19))
 "#;
     let program = Program::new(["python3", "-c", script]).unwrap();
     let output = runner()
