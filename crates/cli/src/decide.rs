@@ -57,7 +57,7 @@ pub(crate) fn typed(line: &str) -> Typed {
 pub(crate) async fn how_to_decide(store: &Store, hold: &Hold) -> String {
     if check_known(store, hold).await.is_err() {
         return format!(
-            "four eyes are wanted here: somebody else decides, on the page, or with a token of their own:\n  \
+            "four eyes are required here: another person must decide, on the page or with their own token:\n  \
              INTERLOCK_TOKEN=TOKEN interlock --server URL approvals approve {} --plan-hash {}",
             hold.id, hold.plan_hash
         );
@@ -68,15 +68,15 @@ pub(crate) async fn how_to_decide(store: &Store, hold: &Hold) -> String {
     )
 }
 
-/// Where four eyes are wanted and people have names of their own, nobody decides under the name of their shell: nobody could
-/// tell whether it is the one who asked.
+/// With four eyes and users in the store, a decision at the shell is refused: the shell does not show whether it is the person
+/// who asked.
 pub(crate) async fn check_known(store: &Store, hold: &Hold) -> Result<(), Failure> {
     if hold.four_eyes == FourEyes::Off || store.users().await?.is_empty() {
         return Ok(());
     }
     Err(Failure::unsuccessful(
-        "four eyes are wanted here, so whoever decides has to be known: decide on the page, or with --server and a token of \
-         your own in INTERLOCK_TOKEN",
+        "four eyes are required here, so the person who decides must be signed in: decide on the page, or with --server and \
+         your own token in INTERLOCK_TOKEN",
     ))
 }
 

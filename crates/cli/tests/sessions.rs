@@ -498,7 +498,10 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
     ] {
         let ran = home.run(decision);
         assert_eq!(ran.exit, Some(1), "{decision:?}: {ran}");
-        assert!(ran.stderr.contains("whoever decides has to be known"), "{ran}");
+        assert!(
+            ran.stderr.contains("the person who decides must be signed in"),
+            "{ran}"
+        );
     }
     assert_eq!(deeds(&home, id), [refused], "nothing was tried");
     assert_eq!(text(&waiting(&home), "hold_id"), id);

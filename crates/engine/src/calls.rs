@@ -23,7 +23,7 @@ use crate::work::Work;
 
 /// How long a write waits for what is observed before it.
 const BASELINE_WITHIN: Duration = Duration::from_secs(15);
-/// The longest name that is looked up.
+/// The most bytes of a resource name that is resolved.
 const MOST_NAME: usize = 512;
 
 /// A call that has its permit and was kept as about to run.

@@ -112,10 +112,10 @@ fn describe_expectation(expectation: &Expectation) -> String {
         Expectation::FileAbsent { path } => format!("`{path}` must be gone"),
         Expectation::FileAppended { path, .. } => format!("`{path}` must end with the added text"),
         Expectation::ContainerImage { image } => {
-            format!("it must have been made again and run from what `{image}` stands for")
+            format!("it must have been replaced and run the image that `{image}` names")
         }
         Expectation::ContainerUpdated => {
-            "it must have been made again and run from what its image name stands for".to_owned()
+            "it must have been replaced and run the image that its image name names".to_owned()
         }
         Expectation::RolledOut => "all replicas must be ready and made again".to_owned(),
         Expectation::Replaced => "it must be gone or replaced".to_owned(),

@@ -26,13 +26,12 @@ pub fn expected(expectation: &Expectation) -> String {
         }
         Expectation::ContainerState { state } => format!("the container must be {state}"),
         Expectation::ContainerImage { image } => {
-            format!("the container must have been made again and run from what {image} stands for now")
+            format!("the container must have been replaced and run the image that {image} names now")
         }
         Expectation::ContainerUpdated => {
-            "the container must have been made again and run from what its image name stands for now"
-                .to_owned()
+            "the container must have been replaced and run the image that its image name names now".to_owned()
         }
-        Expectation::RolledOut => "all replicas must be ready and made again after the change".to_owned(),
+        Expectation::RolledOut => "all replicas must be ready and created after the change".to_owned(),
         Expectation::Replaced => "it must be gone, or another of its name must be in its place".to_owned(),
         Expectation::NoteKept { .. } => "the note must be kept".to_owned(),
         Expectation::ReadyReplicas { count } => format!("{count} replicas must be ready"),

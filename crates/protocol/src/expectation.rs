@@ -153,7 +153,7 @@ pub enum Expectation {
     },
     /// A container runs, and not in the run in which it was before the write.
     ContainerRestarted,
-    /// A container was made again and runs from the content that this image name stands for.
+    /// A container was replaced and runs the image that this name refers to now.
     ContainerImage {
         /// The image, as its provider names it.
         image: String,

@@ -143,7 +143,7 @@ fn no_change_of_any_row_goes_unnoticed() {
             );
         }
     };
-    // What is over cannot be reopened by whoever has the file: no status makes the other rows uninteresting.
+    // A person who can write the file cannot reopen a finished session: the other rows are checked in every status.
     for status in &every_status {
         attempt(format!("status {status}"), &|conn| {
             conn.execute("UPDATE sessions SET status = ?1, completed_at = NULL", [status])
@@ -270,9 +270,9 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     assert!(!trace.check(Some(&keyring())).unwrap().holds());
 }
 
-/// Without its seals a store is not signed again as if nothing had been there, unless somebody says that it is older.
+/// A store without its seals is refused, unless the operator adopts it as older than signing.
 #[tokio::test]
-async fn a_store_that_lost_its_seals_is_not_signed_anew() {
+async fn a_store_that_lost_its_seals_is_not_signed_again() {
     let root = tempfile::tempdir().unwrap();
     let session = ended(root.path()).await;
     let conn = forger(root.path());
