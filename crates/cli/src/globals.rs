@@ -152,7 +152,6 @@ impl Globals {
             .with_env_filter(filter)
             .with_writer(AboveTheBar)
             .with_ansi(self.paint(&io::stderr()) == Paint::On);
-        JSON_LOG.store(matches!(self.log_format, LogFormat::Json), Ordering::Relaxed);
         // A second log in one process can only be one of a test.
         let _ = match self.log_format {
             LogFormat::Text => builder.try_init(),
@@ -164,6 +163,11 @@ impl Globals {
 
 /// Whether standard error carries one JSON document per line, and nothing else.
 static JSON_LOG: AtomicBool = AtomicBool::new(false);
+
+/// Sets the form of everything on standard error, also of what is said before there is a log.
+pub(crate) fn write_log_as(form: LogFormat) {
+    JSON_LOG.store(matches!(form, LogFormat::Json), Ordering::Relaxed);
+}
 
 /// A text in the form of the log, where that is JSON.
 pub(crate) fn json_line(level: &str, text: &str) -> Option<String> {

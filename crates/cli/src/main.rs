@@ -65,7 +65,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::globals::Globals;
+use crate::globals::{Globals, LogFormat};
 
 /// Sessions are many small texts. The system's own allocator takes a fifth of the processor time for them.
 #[global_allocator]
@@ -206,7 +206,11 @@ fn main() -> ExitCode {
     if let Some(code) = interlock_lab::machine::guest_main() {
         return code;
     }
-    let Arguments { command, globals } = Arguments::parse();
+    let Arguments { command, globals } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return wrong_usage(&error),
+    };
+    globals::write_log_as(globals.log_format);
     match dispatch(&command, &globals) {
         Ok(ending) => ending.into(),
         // Whoever read the output has what they wanted (`interlock … | head -1`).
@@ -219,10 +223,7 @@ fn main() -> ExitCode {
             let line = globals::json_line("ERROR", &said).unwrap_or_else(|| format!("error: {said}\n"));
             let _ = io::stderr().write_all(line.as_bytes());
             if globals.json {
-                let (error, message) = (failure.word(), failure.to_string());
-                let document = serde_json::json!({ "error": { "code": error, "message": message } });
-                let document = format!("{document:#}");
-                let _ = writeln!(io::stdout(), "{}", interlock_protocol::visible::json(&document));
+                print_error(failure.word(), &failure.to_string());
             }
             match failure {
                 Failure::Unsuccessful(_) => Ending::Unsuccessful.into(),
@@ -230,6 +231,44 @@ fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// The document that stands for an error.
+fn print_error(code: &str, message: &str) {
+    let document = serde_json::json!({ "error": { "code": code, "message": message } });
+    let document = format!("{document:#}");
+    let _ = writeln!(io::stdout(), "{}", interlock_protocol::visible::json(&document));
+}
+
+/// Says what is wrong with the arguments, in the form that they ask for as far as they can be read. Help is no error.
+fn wrong_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // If standard output is gone, there is nobody left to tell.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .take_while(|word| word != "--")
+        .collect();
+    let form = words.windows(2).any(|pair| pair == ["--log-format", "json"])
+        || words.iter().any(|word| word == "--log-format=json");
+    let said = error.to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said).trim_end();
+    globals::write_log_as(if form { LogFormat::Json } else { LogFormat::Text });
+    match globals::json_line("ERROR", said) {
+        Some(line) => {
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+        None => {
+            let _ = error.print();
+        }
+    }
+    if words.iter().any(|word| word == "--json") {
+        print_error(Failure::wrong("").word(), said);
+    }
+    Ending::Wrong.into()
 }
 
 fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {

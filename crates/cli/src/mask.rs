@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Ending;
 use crate::failure::Failure;
-use crate::globals::Globals;
+use crate::globals::{Globals, say};
 use crate::settings;
 
 /// The longest text that is read, in bytes.
@@ -84,11 +84,10 @@ pub(crate) fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Fa
     out.write_all(text.as_bytes())?;
     out.flush()?;
     if arguments.explain {
-        let mut notes = io::stderr().lock();
         for finding in &findings {
-            writeln!(notes, "{}", sentence(finding))?;
+            say(&sentence(finding));
         }
-        writeln!(notes, "{} masked", findings.len())?;
+        say(&format!("{} masked", findings.len()));
     }
     Ok(Ending::Done)
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod server;
+
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
