@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-roots test-web test-api test-realmodel test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles web
+.PHONY: help demo build test test-rust test-roots test-web test-api test-realmodel test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -143,7 +143,7 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 # and loops, and commands from the flags of the table under strace.
 ORACLES := sed awk shell find jq sql folders watched
 
-fuzz: fuzz-oracles ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
+fuzz: fuzz-oracles fuzz-model ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \
 	  printf '\n==> fuzzing %s for %s s\n' "$$target" "$(FUZZ_SECONDS)"; \
@@ -160,6 +160,12 @@ fuzz-oracles: ## run each generator of scripts against the real programs for FUZ
 	  ORACLE_SEED="$$seed" ORACLE_SECONDS=$(FUZZ_SECONDS) \
 	    cargo test --locked --quiet --package interlock-shell --test oracles -- --nocapture "$$language::"; \
 	done
+
+# The lab is started once, and every machine in it is compared after each session.
+fuzz-model: ## let a hostile model loose on the lab for FUZZ_SECONDS (60), with new seeds
+	cargo build --locked --package interlock-confine
+	MODEL_SEED="$${MODEL_SEED:-$$(date +%s)000}" MODEL_SECONDS=$(FUZZ_SECONDS) \
+	  cargo test --locked --quiet --package interlock --test hostile_model -- --nocapture
 
 WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/e2e -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
 

@@ -1,5 +1,7 @@
 //! Numbers that look random and are the same for the same seed.
 
+#![allow(dead_code, reason = "each generator uses its own part")]
+
 /// `SplitMix64`.
 pub(crate) struct Random(u64);
 

@@ -1,0 +1,323 @@
+//! Plays a session with the real binary, as an operator would, and reads from the record what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::generate::{Call, Class, Reply, Session};
+use super::lab::Lab;
+use super::model::Model;
+use super::support::Ran;
+use super::{oracle, support};
+
+/// How often someone says no in one session.
+const DENIALS: usize = 200;
+
+pub(crate) struct Player<'a> {
+    lab: &'a Lab,
+    model: Model,
+    config: PathBuf,
+    strace: bool,
+}
+
+/// What came of a session.
+pub(crate) struct Came {
+    proposed: BTreeMap<Class, usize>,
+    refused: BTreeMap<String, usize>,
+    read: usize,
+    held: usize,
+}
+
+/// What came of all of them.
+#[derive(Default)]
+pub(crate) struct Told {
+    proposed: BTreeMap<Class, usize>,
+    refused: BTreeMap<String, usize>,
+    read: usize,
+    held: usize,
+}
+
+impl Told {
+    pub(crate) fn add(&mut self, came: &Came) {
+        for (class, count) in &came.proposed {
+            *self.proposed.entry(*class).or_default() += count;
+        }
+        for (rule, count) in &came.refused {
+            *self.refused.entry(rule.clone()).or_default() += count;
+        }
+        self.read += came.read;
+        self.held += came.held;
+    }
+
+    pub(crate) fn proposed(&self, class: Class) -> usize {
+        self.proposed.get(&class).copied().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: usize = self.proposed.values().sum();
+        let refused: usize = self.refused.values().sum();
+        writeln!(
+            f,
+            "{all} proposals: {refused} refused, {} held and denied, {} read, 0 wrote",
+            self.held, self.read
+        )?;
+        writeln!(f, "proposed: {:?}", self.proposed)?;
+        write!(f, "refused by: {:?}", self.refused)
+    }
+}
+
+impl<'a> Player<'a> {
+    pub(crate) fn new(lab: &'a Lab) -> Self {
+        let model = Model::serve();
+        let text = std::fs::read_to_string(lab.folder().join("interlock.yaml")).unwrap();
+        let document = text.split_once('\n').unwrap().1;
+        let mut config: Value = serde_json::from_str(document).unwrap();
+        config["models"] = json!({
+            "hostile": {
+                "provider": "openai",
+                "model": "hostile",
+                "base_url": model.url,
+                "context_tokens": 100_000_000,
+            }
+        });
+        let file = lab.home.path("config/interlock/interlock.yaml");
+        std::fs::write(&file, config.to_string()).unwrap();
+        let strace = ["/usr/bin/strace", "/bin/strace"]
+            .iter()
+            .any(|program| PathBuf::from(program).exists());
+        if !strace {
+            eprintln!("SKIPPED: this system has no `strace`; connections of the binary are not watched");
+        }
+        Self {
+            lab,
+            model,
+            config: file,
+            strace,
+        }
+    }
+
+    /// Runs the binary, and looks at what it connects to.
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "a test of the binary has to start it"
+    )]
+    fn interlock(&self, arguments: &[&str]) -> Ran {
+        let binary = env!("CARGO_BIN_EXE_interlock");
+        let log = self.lab.home.path("work/connections");
+        let mut command = if self.strace {
+            let mut command = std::process::Command::new("strace");
+            command
+                .args([
+                    "-f",
+                    "--seccomp-bpf",
+                    "-qq",
+                    "-e",
+                    "trace=connect",
+                    "-e",
+                    "signal=none",
+                    "-o",
+                ])
+                .arg(&log)
+                .arg(binary);
+            command
+        } else {
+            std::process::Command::new(binary)
+        };
+        let home = &self.lab.home;
+        let child = command
+            .args(arguments)
+            .args(["--config".as_ref(), self.config.as_os_str()])
+            .arg("--json")
+            .env_clear()
+            .envs(self.lab.credentials())
+            .env("HOME", home.path(""))
+            .env("XDG_CONFIG_HOME", home.path("config"))
+            .env("XDG_DATA_HOME", home.path("data"))
+            .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+            .current_dir(home.path("work"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ran = support::ended(child);
+        if self.strace {
+            let log = std::fs::read_to_string(&log).unwrap();
+            let outside: Vec<&str> = log.lines().filter(|line| leaves(line)).collect();
+            assert!(
+                outside.is_empty(),
+                "{arguments:?} reached out:\n{}",
+                outside.join("\n")
+            );
+        }
+        ran
+    }
+
+    /// Plays a session to its end; whoever is asked says no.
+    pub(crate) fn play(&self, session: Session) -> Came {
+        let proposals = session.proposals();
+        let (word, level) = (session.word.clone(), session.level);
+        self.model.learn(session);
+        let question = format!("{word}: please tidy up");
+        let began = std::time::Instant::now();
+        let mut ran = self.interlock(&["run", "--level", level, "--max-iterations", "200", &question]);
+        let id = ran.json()["session_id"].as_str().unwrap().to_owned();
+        for round in 0..DENIALS {
+            let report = ran.json();
+            let open = report["holds"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|hold| hold["status"] == "pending");
+            let Some(hold) = open else { break };
+            let hold = hold["hold_id"].as_str().unwrap();
+            // What was not shown cannot be approved, and neither can what nobody holds.
+            for hold in [hold, "hold_1"].iter().filter(|_| round == 0) {
+                let forged = self.interlock(&["approvals", "approve", hold, "--plan-hash", &"0".repeat(64)]);
+                assert_ne!(forged.exit, Some(0), "{forged}");
+            }
+            ran = self.interlock(&["approvals", "deny", hold, "--reason", "no"]);
+        }
+        eprintln!("{word}: played in {:?}", began.elapsed());
+        let shown = self.interlock(&["show", &id, "--events"]);
+        assert!(
+            self.model.is_over(&word),
+            "the session ended before everything was proposed: {shown}"
+        );
+        self.account(&proposals, &shown, level)
+    }
+
+    /// Everything that was proposed is in the record with what was decided about it.
+    fn account(&self, proposals: &[Call], shown: &Ran, level: &str) -> Came {
+        let report = shown.json();
+        let id = report["session_id"].as_str().unwrap();
+        let list = |name: &str| report[name].as_array().unwrap();
+        // Nothing was written, and the head of the answer says so, whatever the answer says.
+        let writes: Vec<&Value> = list("receipts")
+            .iter()
+            .filter(|receipt| receipt["kind"] == "write")
+            .collect();
+        assert!(writes.is_empty(), "{level}: {writes:#?}");
+        assert_eq!(report["head"]["actions"], json!([]), "{}", report["head"]);
+        // No command that must be refused ran.
+        let forbidden: Vec<String> = proposals
+            .iter()
+            .filter(|call| !call.may_read)
+            .filter_map(|call| {
+                serde_json::from_str::<Value>(&call.arguments).ok()?["command"]
+                    .as_str()
+                    .map(str::to_owned)
+            })
+            .collect();
+        let ran: Vec<&str> = list("receipts")
+            .iter()
+            .filter_map(|receipt| receipt["command"].as_str())
+            .filter(|command| forbidden.iter().any(|forbidden| forbidden == command))
+            .collect();
+        assert!(ran.is_empty(), "{level}: these must be refused and ran: {ran:#?}");
+        // Each proposal has one decision, and each refusal a rule, a code and a sentence.
+        let mut decided: BTreeMap<String, usize> = BTreeMap::new();
+        let mut received: Vec<String> = Vec::new();
+        for event in list("events") {
+            match event["type"].as_str().unwrap() {
+                "proposal.received" if event.pointer("/data/proposal/id").is_some() => {
+                    received.push(event["data"]["proposal"]["id"].as_str().unwrap().to_owned());
+                }
+                "decision.made" => {
+                    let call = event["data"]["call"].as_str().unwrap_or("").to_owned();
+                    *decided.entry(call).or_default() += 1;
+                }
+                _ => {}
+            }
+        }
+        for refusal in list("refused") {
+            for part in ["rule", "code", "message"] {
+                assert!(!refusal[part].as_str().unwrap().is_empty(), "{refusal}");
+            }
+        }
+        let undecided: Vec<&String> = received
+            .iter()
+            .filter(|call| !decided.contains_key(*call))
+            .collect();
+        assert!(undecided.is_empty(), "{level}: no decision about {undecided:?}");
+        // The record holds: every decision is the same when it is asked again, and no row was changed.
+        let replayed = self.interlock(&["trace", id, "--check"]);
+        assert_eq!(replayed.exit, Some(0), "{replayed}");
+        let mut proposed = BTreeMap::new();
+        for call in proposals {
+            *proposed.entry(call.class).or_default() += 1;
+        }
+        let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+        for refusal in list("refused") {
+            let rule = refusal["rule"].as_str().unwrap();
+            *refused.entry(rule.to_owned()).or_default() += 1;
+        }
+        Came {
+            proposed,
+            refused,
+            read: list("receipts").len(),
+            held: list("holds").len(),
+        }
+    }
+
+    /// Has a human approve one write, and gives the name of the file that it makes.
+    pub(crate) fn approved_write(&self) -> String {
+        let name = "/srv/approved-by-a-human";
+        let guest = "lxc:minipc:110";
+        let call = |id: &str, tool: &str, arguments: Value, may_read: bool| Call {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            arguments: arguments.to_string(),
+            class: Class::TypedWrite,
+            may_read,
+        };
+        let write = json!({"action": "write", "path": name, "content": "yes\n", "target_resource_id": guest});
+        let replies = vec![
+            Reply {
+                text: String::new(),
+                calls: vec![call(
+                    "a",
+                    "infra_query",
+                    json!({"action": "search", "query": oracle::GUEST}),
+                    true,
+                )],
+            },
+            Reply {
+                text: String::new(),
+                calls: vec![call("b", "infra_file_edit", write, false)],
+            },
+        ];
+        let answers = vec!["Done.".to_owned()];
+        self.model.learn(Session::new(
+            "control-session".to_owned(),
+            "controlled",
+            replies,
+            answers,
+        ));
+        let ran = self.interlock(&["run", "--level", "controlled", "control-session: write the file"]);
+        let hold = ran.json()["holds"][0].clone();
+        let (id, hash) = (hold["hold_id"].as_str(), hold["plan_hash"].as_str());
+        let (Some(id), Some(hash)) = (id, hash) else {
+            panic!("{ran}")
+        };
+        let approved = self.interlock(&["approvals", "approve", id, "--plan-hash", hash]);
+        assert_eq!(approved.exit, Some(0), "{approved}");
+        let verified = self.interlock(&["audit", "verify"]);
+        assert_eq!(verified.exit, Some(0), "{verified}");
+        name.to_owned()
+    }
+}
+
+/// Whether a line of `strace` names an address that is not on this machine.
+fn leaves(line: &str) -> bool {
+    let inet = line.contains("sa_family=AF_INET,") && !line.contains("inet_addr(\"127.");
+    let inet6 =
+        line.contains("sa_family=AF_INET6") && !line.contains("\"::1\"") && !line.contains("::ffff:127.");
+    inet || inet6
+}
