@@ -61,6 +61,8 @@ struct Report<'a> {
     category: Option<Category>,
     sensitive: bool,
     network: bool,
+    needs_sandbox: bool,
+    hands_over: bool,
     reasons: Vec<String>,
     rewrite: Option<&'a str>,
 }
@@ -75,6 +77,8 @@ impl<'a> Report<'a> {
             category: verdict.category,
             sensitive: verdict.sensitive,
             network: verdict.network,
+            needs_sandbox: verdict.needs_sandbox,
+            hands_over: verdict.hands_over,
             reasons: verdict.reasons.iter().map(ToString::to_string).collect(),
             rewrite: verdict.rewrite.as_deref(),
         }
@@ -85,6 +89,8 @@ impl<'a> Report<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Runs,
+    /// It runs only where a sandbox holds it.
+    RunsInSandbox,
     Waits,
     Refused,
 }
@@ -95,6 +101,8 @@ impl Fate {
             Self::Refused
         } else if verdict.sensitive || verdict.network {
             Self::Waits
+        } else if verdict.needs_sandbox {
+            Self::RunsInSandbox
         } else {
             Self::Runs
         }

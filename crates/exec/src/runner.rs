@@ -115,7 +115,16 @@ impl Runner {
         limits: Limits,
         cancel: &CancellationToken,
     ) -> Result<Output, Error> {
-        let profile = profile_of(started.plan().kind);
+        let plan = started.plan();
+        let profile = profile_of(plan.kind);
+        if plan.sandbox_required {
+            // A plan can require what this runner does not.
+            let strict = Self {
+                policy: SandboxPolicy::Required,
+                ..self.clone()
+            };
+            return strict.watch(program, profile, limits, cancel).await;
+        }
         self.watch(program, profile, limits, cancel).await
     }
 

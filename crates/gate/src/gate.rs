@@ -230,7 +230,7 @@ impl Gate {
             masked::check(&arguments, &about)?;
         }
         let judged = self.judge(tool, action, &arguments, &about)?;
-        let sandbox_required = self.check_sandbox(session, judged.is_some(), &resolved, &about)?;
+        let sandbox_required = self.check_sandbox(session, judged.as_ref(), &resolved, &about)?;
         let path = action.path.as_ref().and_then(|path| arguments.get(path));
         let (least_risk, shows) = intent::check_path(kind, path);
         let command = judged.as_ref().map(|judged| judged.command.as_str());

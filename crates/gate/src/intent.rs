@@ -16,6 +16,10 @@ pub(crate) struct Judged {
     pub(crate) risk: RiskLevel,
     /// Why a human must see it.
     pub(crate) hold: Option<String>,
+    /// It is a read only inside a sandbox.
+    pub(crate) needs_sandbox: bool,
+    /// What it runs is outside of the sandbox around it.
+    pub(crate) hands_over: bool,
 }
 
 /// How many reasons a refusal carries.
@@ -49,6 +53,8 @@ pub(crate) fn check(
         }
         ToolKind::Write => match verdict.intent {
             Intent::WriteOrUnknown => {}
+            // Where there is no sandbox it can be approved as what it may be: a change.
+            Intent::ReadOnlyCertain | Intent::ReadOnlyConditional if verdict.needs_sandbox => {}
             Intent::ReadOnlyCertain | Intent::ReadOnlyConditional => {
                 return Err(described(
                     &verdict,
@@ -77,6 +83,8 @@ pub(crate) fn check(
         command: command.to_owned(),
         risk: risk_of(verdict.risk),
         hold,
+        needs_sandbox: verdict.needs_sandbox,
+        hands_over: verdict.hands_over,
     })
 }
 

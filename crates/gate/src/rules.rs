@@ -297,6 +297,8 @@ impl Gate {
                 command: command.to_owned(),
                 risk: RiskLevel::Low,
                 hold: None,
+                needs_sandbox: false,
+                hands_over: false,
             })),
         }
     }

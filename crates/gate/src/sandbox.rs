@@ -1,5 +1,9 @@
 //! The read sandbox: where one is required, a command that reads runs only on a target that is known to offer one.
 //!
+//! The configuration can require it, and so can the command: one that runs code which the data it reads can name is a read
+//! only inside a sandbox ([`interlock_shell::Verdict::needs_sandbox`]). A command that is handed to another machine or
+//! container runs outside of every sandbox of ours, so it does not run where the configuration requires one.
+//!
 //! What a target offers is a fact from outside, found out by trying ([`Gate::note_sandbox`]). Tags come from the
 //! configuration and from providers alike, and a tag can only add the requirement: none takes it away.
 
@@ -10,6 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
+use crate::intent::Judged;
 use crate::refusal::{About, Recovery, Refusal};
 use crate::resolution::{self, NameEntry, Resolved};
 use crate::rule::Rule;
@@ -59,12 +64,15 @@ impl Gate {
         names: &[NameEntry],
         now: Timestamp,
     ) -> Option<Where> {
-        if self.options.read_sandbox == RequireSandbox::Never {
-            return None;
-        }
         let tool = self.catalogue.get(call.tool.as_str())?;
         let action = tool.action(&call.arguments);
-        if action.kind == ToolKind::Write || action.command.is_none() {
+        if action.kind == ToolKind::Write {
+            return None;
+        }
+        let command = call.arguments.get(action.command.as_ref()?)?.as_str();
+        if self.options.read_sandbox == RequireSandbox::Never
+            && !command.is_some_and(|command| (self.analyse)(command).needs_sandbox)
+        {
             return None;
         }
         let about = About {
@@ -99,14 +107,18 @@ impl Gate {
     pub(crate) fn check_sandbox(
         &self,
         session: &Session,
-        has_command: bool,
+        judged: Option<&Judged>,
         resolved: &Resolved,
         about: &About,
     ) -> Result<bool, Box<Refusal>> {
-        if about.kind == Some(ToolKind::Write) || !has_command || !self.intact(Rule::ReadSandbox) {
+        let Some(judged) = judged else {
+            return Ok(false);
+        };
+        if about.kind == Some(ToolKind::Write) || !self.intact(Rule::ReadSandbox) {
             return Ok(false);
         }
-        if self.options.read_sandbox == RequireSandbox::Never {
+        let by_command = judged.needs_sandbox;
+        if self.options.read_sandbox == RequireSandbox::Never && !by_command {
             return Ok(false);
         }
         let place = match (resolved.id(), &resolved.named) {
@@ -125,36 +137,54 @@ impl Gate {
             }
         };
         let known = session.read_targets.get(&place);
-        let tags = known.map(|known| &known.tags);
-        let tag = match &self.options.read_sandbox {
-            RequireSandbox::Never => return Ok(false),
-            RequireSandbox::Always => None,
+        let (by_setting, tag) = match &self.options.read_sandbox {
+            RequireSandbox::Never => (false, None),
+            RequireSandbox::Always => (true, None),
             RequireSandbox::Tagged(wanted) => {
-                let tag = tags.and_then(|tags| tags.intersection(wanted).next());
-                if tag.is_none() && known.is_some() {
-                    return Ok(false);
-                }
-                tag
+                let tag = known.and_then(|known| known.tags.intersection(wanted).next());
+                (tag.is_some() || known.is_none(), tag)
             }
         };
-        let reason = match known.map(|known| &known.sandbox) {
-            Some(SandboxWall::Enforced { .. }) => return Ok(true),
-            Some(SandboxWall::None { reason }) => reason.clone(),
-            None => "it is not known what it offers".to_owned(),
-        };
+        if !by_setting && !by_command {
+            return Ok(false);
+        }
         let name = match &place {
             Where::Here => "this machine".to_owned(),
             Where::In(id) => format!("`{id}`"),
+        };
+        let reason = match known.map(|known| &known.sandbox) {
+            Some(SandboxWall::Enforced { missing, .. }) => {
+                if by_command && !missing.is_empty() {
+                    format!("its sandbox does not enforce: {}", missing.join(", "))
+                } else if by_setting && judged.hands_over {
+                    HANDED_OVER.to_owned()
+                } else {
+                    return Ok(true);
+                }
+            }
+            Some(SandboxWall::None { reason }) => reason.clone(),
+            None => "it is not known what it offers".to_owned(),
+        };
+        let message = if by_setting && reason == HANDED_OVER {
+            format!("Commands on {name} need a read sandbox, and {reason}.")
+        } else if by_command {
+            format!("The command is a read only inside a sandbox, and {name} offers none: {reason}.")
+        } else {
+            format!("Commands on {name} need a read sandbox, and it offers none: {reason}.")
         };
         let refusal = Refusal::new(
             Rule::ReadSandbox,
             ErrorCode::PolicyBlocked,
             about.clone(),
-            format!("Commands on {name} need a read sandbox, and it offers none: {reason}."),
+            message,
         )
-        .detail("reason", reason.as_str())
-        .detail("setting", "control.require_read_sandbox")
-        .hint("Reads that are no commands still work: action=file, tail, find and logs.");
+        .detail("reason", reason.as_str());
+        let refusal = if by_setting {
+            refusal.detail("setting", "control.require_read_sandbox")
+        } else {
+            refusal.detail("needs_sandbox", true)
+        };
+        let refusal = refusal.hint(if by_command { BY_COMMAND_HINT } else { TYPED_READS });
         let refusal = match &place {
             Where::Here => refusal,
             Where::In(id) => refusal.detail("resource_id", id.to_string()),
@@ -165,3 +195,13 @@ impl Gate {
         })
     }
 }
+
+/// Why no sandbox holds a command that is handed over.
+const HANDED_OVER: &str =
+    "this one runs outside of it, because it is handed to another machine, container or namespace";
+/// What runs without a sandbox.
+const TYPED_READS: &str = "Reads that are no commands still work: action=file, tail, find and logs.";
+/// What helps where a command needs a sandbox that is not there.
+const BY_COMMAND_HINT: &str = "The command runs code that the data it reads can name, such as the configuration of a \
+    repository. Reads that are no commands still work: action=file, tail, find and logs. Installing bubblewrap on the \
+    target makes a sandbox possible. A human can also approve the command as a change, with infra_control.";

@@ -124,10 +124,10 @@ impl Walls {
         match (&self.sandbox, self.analysis) {
             (SandboxWall::Enforced { .. }, _) => format!("Ran read-only: {}", self.sandbox.phrase()),
             (SandboxWall::None { .. }, AnalysisWall::Read) => {
-                "No sandbox on this target: the command analysis was the only check".to_owned()
+                "No sandbox held the command: the command analysis was the only check".to_owned()
             }
             (SandboxWall::None { .. }, AnalysisWall::FixedForm) => {
-                "No sandbox on this target: a fixed command of Interlock was run".to_owned()
+                "No sandbox held the command: a fixed command of Interlock was run".to_owned()
             }
         }
     }
@@ -172,12 +172,12 @@ mod tests {
             (
                 AnalysisWall::Read,
                 none(),
-                "No sandbox on this target: the command analysis was the only check",
+                "No sandbox held the command: the command analysis was the only check",
             ),
             (
                 AnalysisWall::FixedForm,
                 none(),
-                "No sandbox on this target: a fixed command of Interlock was run",
+                "No sandbox held the command: a fixed command of Interlock was run",
             ),
         ];
         for (analysis, sandbox, expected) in cases {

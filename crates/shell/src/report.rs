@@ -4,12 +4,20 @@ use crate::verdict::{Category, Intent, Needs, Reason, Risk, Verdict};
 
 /// Findings so far. They only ever get worse: nothing found later makes an earlier finding milder.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent findings, as the verdict has them"
+)]
 pub(crate) struct Report {
     pub(crate) intent: Intent,
     pub(crate) risk: Risk,
     pub(crate) endless: Option<Category>,
     pub(crate) sensitive: bool,
     pub(crate) network: bool,
+    /// It is a read only inside a sandbox.
+    pub(crate) needs_sandbox: bool,
+    /// What it runs is outside of the sandbox around it.
+    pub(crate) hands_over: bool,
     needs: Needs,
     /// What every program needs. Nothing before the first program.
     shared_needs: Option<Needs>,
@@ -31,9 +39,10 @@ pub(crate) struct Rewrite {
 const WRITE: u8 = 0;
 const ENDLESS: u8 = 1;
 const SECRET: u8 = 2;
-const NETWORK: u8 = 3;
-const CONDITION: u8 = 4;
-const READ: u8 = 5;
+const SANDBOX: u8 = 3;
+const NETWORK: u8 = 4;
+const CONDITION: u8 = 5;
+const READ: u8 = 6;
 
 impl Report {
     pub(crate) const fn new() -> Self {
@@ -43,6 +52,8 @@ impl Report {
             endless: None,
             sensitive: false,
             network: false,
+            needs_sandbox: false,
+            hands_over: false,
             needs: Needs::NONE,
             shared_needs: None,
             hosts: Vec::new(),
@@ -100,6 +111,24 @@ impl Report {
         }
     }
 
+    /// It is a read only inside a sandbox.
+    pub(crate) fn only_in_sandbox(&mut self, part: &str, why: impl Into<String>) {
+        self.needs_sandbox = true;
+        self.intent = self.intent.max(Intent::ReadOnlyConditional);
+        self.reason(SANDBOX, part, why);
+    }
+
+    /// It hands a command over to where no sandbox of ours holds it.
+    pub(crate) fn hands_over(&mut self, part: &str, why: impl Into<String>) {
+        self.hands_over = true;
+        self.reason(SANDBOX, part, why);
+    }
+
+    /// The sockets that the program which is judged needs, as far as it was judged.
+    pub(crate) const fn needed(&self) -> Needs {
+        self.needs
+    }
+
     /// Its reading needs these sockets.
     pub(crate) fn needs(&mut self, needs: Needs) {
         self.needs = self.needs.union(needs);
@@ -140,6 +169,8 @@ impl Report {
         self.endless = self.endless.or(inner.endless);
         self.sensitive |= inner.sensitive;
         self.network |= inner.network;
+        self.needs_sandbox |= inner.needs_sandbox;
+        self.hands_over |= inner.hands_over;
         self.host_unknown |= inner.host_unknown;
         self.needs = self.needs.union(inner.needs);
         if let Some(needs) = inner.shared_needs {
@@ -188,6 +219,8 @@ impl Report {
             category: self.endless,
             sensitive: self.sensitive,
             network: self.network,
+            needs_sandbox: self.needs_sandbox,
+            hands_over: self.hands_over,
             needs: self.needs,
             shared_needs: self.shared_needs.unwrap_or(Needs::NONE),
             hosts: if self.host_unknown { Vec::new() } else { self.hosts },

@@ -237,6 +237,38 @@ const HARMFUL: &[&str] = &[
     "/dev/nst*",
 ];
 
+/// Devices that act as soon as they are opened, before anything is read from them: a watchdog is armed, a tape rewinds, a
+/// serial line raises its signals and resets what hangs on it, a drive closes its tray, the machine prepares to hibernate.
+/// No program that opens what it is given may be given one of these, whatever it does with it.
+const OPENING: &[&str] = &[
+    "/dev/watchdog*",
+    "/dev/ipmi_watchdog*",
+    "/dev/st*",
+    "/dev/tape*",
+    "/dev/tape/**",
+    "/dev/ttyS*",
+    "/dev/ttyUSB*",
+    "/dev/ttyACM*",
+    "/dev/ttyAMA*",
+    "/dev/ttyO*",
+    "/dev/rfcomm*",
+    "/dev/serial/**",
+    "/dev/cu*",
+    "/dev/sr*",
+    "/dev/scd*",
+    "/dev/cdrom*",
+    "/dev/dvd*",
+    "/dev/ptmx",
+    "/dev/pts/ptmx",
+    "/dev/ppp",
+    "/dev/lp*",
+    "/dev/usb/lp*",
+    "/dev/snapshot",
+    "/dev/mcelog",
+    // Links to any of them, by their numbers.
+    "/dev/char/**",
+];
+
 /// Devices that may be read. Any other one does something when it is opened or read: it resets a modem, takes a key stroke
 /// from its reader, starts a camera, arms a watchdog.
 const DEVICES: &[&str] = &[
@@ -308,22 +340,23 @@ struct Known {
 
 impl Known {
     fn list(patterns: &'static [&'static str]) -> Vec<Self> {
-        patterns
-            .iter()
-            .map(|pattern| Self {
-                pattern,
-                prefix: pattern
-                    .starts_with('/')
-                    .then(|| pattern.split('*').next().unwrap_or("").to_owned()),
-                needle: pattern
-                    .split('*')
-                    .max_by_key(|text| text.len())
-                    .unwrap_or("")
-                    .to_owned(),
-                tokens: tokens(pattern),
-                below: (!pattern.starts_with('/')).then(|| tokens(&format!("**/{pattern}"))),
-            })
-            .collect()
+        patterns.iter().copied().map(Self::new).collect()
+    }
+
+    fn new(pattern: &'static str) -> Self {
+        Self {
+            pattern,
+            prefix: pattern
+                .starts_with('/')
+                .then(|| pattern.split('*').next().unwrap_or("").to_owned()),
+            needle: pattern
+                .split('*')
+                .max_by_key(|text| text.len())
+                .unwrap_or("")
+                .to_owned(),
+            tokens: tokens(pattern),
+            below: (!pattern.starts_with('/')).then(|| tokens(&format!("**/{pattern}"))),
+        }
     }
 
     /// Whether a path, written out, could match at all.
@@ -343,6 +376,7 @@ static SECRET: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(SECRETS));
 static TELLS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(TELLING));
 static OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PUBLIC));
 static ACTS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(HARMFUL));
+static ACTS_WHEN_OPENED: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(OPENING));
 static MAY_BE_READ: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(DEVICES));
 static HANDS_OUT: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PIPES));
 static NEVER_ENDS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(ENDLESS));
@@ -362,6 +396,8 @@ pub(crate) struct Nature {
     pub(crate) endless: bool,
     /// Reading it changes something.
     pub(crate) harmful: bool,
+    /// Opening it changes something, whatever is done with it then.
+    pub(crate) acts: bool,
 }
 
 impl Nature {
@@ -371,6 +407,7 @@ impl Nature {
             secret: self.secret || other.secret,
             endless: self.endless || other.endless,
             harmful: self.harmful || other.harmful,
+            acts: self.acts || other.acts,
         }
     }
 }
@@ -395,12 +432,29 @@ pub(crate) fn could_be_secret_somewhere(name: &str) -> bool {
     !name.contains('/') && !name.starts_with(['*', '?', '[']) && could_be(name, WELL_KNOWN)
 }
 
+/// Whether a relative name could be a device that acts when it is opened, should the command run in its folder. Their names
+/// are short: written out, one must be the whole name and a number.
+fn could_act_somewhere(name: &str) -> bool {
+    if name.contains(['*', '?', '[']) {
+        return could_be(name, OPENING);
+    }
+    let name = normal(name);
+    let last = name.rsplit('/').next().unwrap_or("");
+    let stem = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = stem.len() < last.len();
+    OPENING
+        .iter()
+        .filter_map(|pattern| pattern.rsplit('/').next())
+        .any(|tail| tail.trim_end_matches('*') == stem && !stem.is_empty() && (numbered || stem.len() > 3))
+}
+
 /// What a relative name could be in a folder that is not known: a secret, and a device if it is named like one.
 pub(crate) fn nature_anywhere(name: &str) -> Nature {
     Nature {
         secret: true,
         endless: could_be(name, ENDLESS),
         harmful: could_be(name, HARMFUL),
+        acts: could_act_somewhere(name),
     }
 }
 
@@ -424,6 +478,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                     || path.starts_with("/dev/")
                         && !is_one_of(&path, &MAY_BE_READ)
                         && !is_one_of(&path, &SECRET),
+                acts: is_one_of(&path, &ACTS_WHEN_OPENED),
             };
             nature.or(wherever)
         }
@@ -445,6 +500,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                     secret,
                     endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
                     harmful: devices || absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
+                    acts: absolute && ACTS_WHEN_OPENED.iter().any(|known| known.overlaps(&glob)),
                 };
                 nature.or(wherever)
             }
@@ -452,6 +508,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 secret: true,
                 endless: false,
                 harmful: false,
+                acts: false,
             },
         },
     }
@@ -489,6 +546,74 @@ pub(crate) fn path_shows_secrets(path: &str) -> bool {
     climbs_behind_a_name(path) || is_secret(&normal(path)) || tree_holds_secrets(&Arg::known(path))
 }
 
+/// Folders that hold secrets, at any depth, by the patterns of the secrets.
+static HOLD_SECRETS: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let mut folders: Vec<&'static str> = SECRETS
+        .iter()
+        .flat_map(|pattern| {
+            pattern
+                .match_indices('/')
+                .map(|(at, _)| &pattern[..at])
+                .filter(|folder| {
+                    // Below /proc most is public, and the folders of processes are told by their numbers.
+                    !folder.is_empty() && !folder.contains("**") && !folder.starts_with("/proc/")
+                })
+        })
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders.into_iter().map(Known::new).collect()
+});
+
+/// Whether a file operand, should it be a folder, holds secrets: many programs that are given a folder read what is in it.
+/// What is not known at all is taken for a secret anyway.
+pub(crate) fn folder_holds_secrets(arg: &Arg<'_>) -> bool {
+    match &arg.value {
+        Value::Known(_) => tree_holds_secrets(arg),
+        Value::Unknown(unknown) => unknown.glob.as_deref().is_some_and(|glob| {
+            let glob = normal(glob);
+            let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
+            let glob = tokens(&glob);
+            !ordinary && HOLD_SECRETS.iter().any(|known| known.overlaps(&glob))
+        }),
+    }
+}
+
+/// Whether reading everything below a folder opens what acts on being opened or read.
+pub(crate) fn tree_acts(arg: &Arg<'_>) -> bool {
+    let Some(path) = arg.text() else { return false };
+    let path = normal(path);
+    if !path.starts_with('/') {
+        return false;
+    }
+    // The whole system, or a folder of the kernel.
+    let path = path.trim_end_matches('/');
+    matches!(path, "" | "/dev" | "/proc" | "/sys" | "/sys/kernel")
+        || path.starts_with("/dev/") && !path.starts_with("/dev/shm")
+        || ["/sys/kernel/debug", "/sys/kernel/tracing"]
+            .iter()
+            .any(|folder| path.starts_with(folder))
+}
+
+/// The folder of a process, by its number.
+fn is_of_process(path: &str) -> bool {
+    let mut parts = path.split('/').skip(1);
+    let number = |part: Option<&str>| {
+        part.is_some_and(|part| {
+            matches!(part, "self" | "thread-self")
+                || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    if parts.next() != Some("proc") || !number(parts.next()) {
+        return false;
+    }
+    match (parts.next(), parts.next()) {
+        (None, _) | (Some("task"), None) => true,
+        (Some("task"), task) => number(task) && parts.next().is_none(),
+        _ => false,
+    }
+}
+
 /// Whether a folder that is read whole holds one of the secrets.
 pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
     let Some(path) = arg.text() else { return true };
@@ -511,13 +636,15 @@ pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
             | "/var"
             | "/var/lib"
             | "/var/run"
-    ) || SECRETS.iter().any(|secret| {
-        let folder = secret.strip_suffix("/**").unwrap_or(secret);
-        folder
-            .strip_prefix(path)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
-    })
+    ) || is_of_process(path)
+        || is_one_of(path, &HOLD_SECRETS)
+        || SECRETS.iter().any(|secret| {
+            let folder = secret.strip_suffix("/**").unwrap_or(secret);
+            folder
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                || path.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'))
+        })
 }
 
 /// Whether `..` follows a name that could be a symbolic link: `/var/run/../etc/shadow` is `/etc/shadow`. Such a path could lead

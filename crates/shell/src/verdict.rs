@@ -155,6 +155,10 @@ impl Needs {
 
 /// What a shell command can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent findings, each of them asked by its name"
+)]
 pub struct Verdict {
     /// Whether it is provably read-only.
     pub intent: Intent,
@@ -170,6 +174,12 @@ pub struct Verdict {
     pub network: bool,
     /// The hosts that it reaches, where they are written out. Empty while `network` is set means: not known.
     pub hosts: Vec<String>,
+    /// Whether it is a read only inside a sandbox: one of its programs runs code that the data which it reads can name (the
+    /// configuration of a repository, the plugins of a folder). Where no sandbox holds, it is not a read.
+    pub needs_sandbox: bool,
+    /// Whether it hands a command to another machine, a container, another namespace or a daemon, so that a sandbox around
+    /// this command does not hold what runs there.
+    pub hands_over: bool,
     /// The sockets that its programs need, all of them together.
     pub needs: Needs,
     /// The sockets that every one of its programs needs. Where one sandbox holds the whole command, it opens these and no
@@ -183,7 +193,14 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether the read tool may run it: provably read-only and bounded. Says nothing about secrets or network.
+    ///
+    /// Where [`Verdict::needs_sandbox`] is set, that holds inside a sandbox and nowhere else.
     pub const fn is_bounded_read(&self) -> bool {
         !matches!(self.intent, Intent::WriteOrUnknown) && self.bounded
+    }
+
+    /// Whether it is a bounded read also where no sandbox holds it.
+    pub const fn is_bounded_read_anywhere(&self) -> bool {
+        self.is_bounded_read() && !self.needs_sandbox
     }
 }

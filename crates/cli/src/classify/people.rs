@@ -40,6 +40,7 @@ pub(super) fn render(command: &str, verdict: &Verdict, paint: Paint) -> String {
 fn headline(verdict: &Verdict, paint: Paint) -> String {
     let (tone, word) = match Fate::of(verdict) {
         Fate::Runs => (Tone::Good, "allowed"),
+        Fate::RunsInSandbox => (Tone::Careful, "allowed only inside a sandbox"),
         Fate::Waits => (Tone::Careful, "held"),
         Fate::Refused => (Tone::Bad, "refused"),
     };
@@ -53,6 +54,7 @@ fn headline(verdict: &Verdict, paint: Paint) -> String {
         }
         (Fate::Waits, _) if verdict.sensitive => "it prints secrets",
         (Fate::Waits, _) => "it reaches other hosts",
+        (Fate::RunsInSandbox, _) => "it reads, and runs code that the data it reads can name",
         (Fate::Runs, _) => "it only reads, and it ends",
     };
     format!("{}: {because}", paint.paint(tone, word))
@@ -119,7 +121,12 @@ fn facts(verdict: &Verdict, paint: Paint) -> Vec<String> {
     let bounded = verdict
         .category
         .map_or_else(|| yes_or_no(verdict.bounded), Category::as_str);
-    let rows: [(&str, &str, &str); 5] = [
+    let sandbox = match (verdict.needs_sandbox, verdict.hands_over) {
+        (true, _) => ("required", "a read only inside a sandbox"),
+        (false, true) => ("none", "hands a command to where no sandbox of ours holds it"),
+        (false, false) => ("not required", ""),
+    };
+    let rows: [(&str, &str, &str); 6] = [
         ("intent", verdict.intent.as_str(), intent),
         ("risk", verdict.risk.as_str(), risk),
         (
@@ -133,6 +140,7 @@ fn facts(verdict: &Verdict, paint: Paint) -> Vec<String> {
         ),
         ("secrets", yes_or_no(verdict.sensitive), ""),
         ("network", yes_or_no(verdict.network), &network),
+        ("sandbox", sandbox.0, sandbox.1),
     ];
     rows.iter()
         .map(|(name, word, meaning)| {
@@ -154,6 +162,8 @@ mod tests {
             category: None,
             sensitive: false,
             network: false,
+            needs_sandbox: false,
+            hands_over: false,
             hosts: Vec::new(),
             needs: interlock_shell::Needs::NONE,
             shared_needs: interlock_shell::Needs::NONE,
@@ -220,6 +230,22 @@ mod tests {
                 Paint::Off,
             ),
             render("\u{1b}[2Jls /\n", &verdict(), Paint::Off),
+            render(
+                "git status",
+                &Verdict {
+                    needs_sandbox: true,
+                    ..verdict()
+                },
+                Paint::Off,
+            ),
+            render(
+                "docker exec web uptime",
+                &Verdict {
+                    hands_over: true,
+                    ..verdict()
+                },
+                Paint::Off,
+            ),
         ];
         insta::assert_snapshot!(texts.join("-----\n"));
     }

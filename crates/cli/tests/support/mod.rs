@@ -177,7 +177,7 @@ fn steady(text: &str, folder: &Path) -> String {
         ),
         // What the kernel of this machine can enforce.
         (r"Ran read-only: [^\n]*", "Ran read-only: [sandbox]"),
-        (r"No sandbox on this target: [^\n]*", "Ran read-only: [sandbox]"),
+        (r"No sandbox held the command: [^\n]*", "Ran read-only: [sandbox]"),
         // Columns are as wide as the longest name of this machine.
         (r"(\S)  +", "$1  "),
     ];

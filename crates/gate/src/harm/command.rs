@@ -218,7 +218,7 @@ fn reads(words: &[String]) -> bool {
         .iter()
         .map(|word| format!("'{}'", word.replace('\'', "'\\''")))
         .collect();
-    interlock_shell::classify(&quoted.join(" ")).is_bounded_read()
+    interlock_shell::classify(&quoted.join(" ")).is_bounded_read_anywhere()
 }
 
 fn of_files(name: &str, flags: &str, rest: &[String]) -> Option<String> {

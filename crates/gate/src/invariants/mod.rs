@@ -415,7 +415,8 @@ fn reads_do_not_go_through_write_tools(_: &Ledger, happened: &Occurrence<'_>, vi
     let plan = permit.plan();
     plan.kind != ToolKind::Write
         || plan.command.as_deref().is_none_or(|command| {
-            (view.gate.analyse)(command).intent == interlock_shell::Intent::WriteOrUnknown
+            let verdict = (view.gate.analyse)(command);
+            verdict.intent == interlock_shell::Intent::WriteOrUnknown || verdict.needs_sandbox
         })
 }
 
@@ -424,9 +425,10 @@ fn sandboxes_where_they_are_required(_: &Ledger, happened: &Occurrence<'_>, view
         return true;
     };
     let plan = permit.plan();
-    if plan.kind == ToolKind::Write || plan.command.is_none() {
+    let Some(command) = plan.command.as_deref().filter(|_| plan.kind != ToolKind::Write) else {
         return true;
-    }
+    };
+    let verdict = (view.gate.analyse)(command);
     let place = plan.resource().map_or(Where::Here, |id| Where::In(id.clone()));
     let known = view.sessions[actor.0].read_targets.get(&place);
     let required = match &view.gate.options().read_sandbox {
@@ -435,7 +437,8 @@ fn sandboxes_where_they_are_required(_: &Ledger, happened: &Occurrence<'_>, view
         RequireSandbox::Tagged(tags) => known.is_none_or(|known| !known.tags.is_disjoint(tags)),
     };
     let offered = known.is_some_and(|known| known.sandbox.is_enforced());
-    !required || (offered && plan.sandbox_required)
+    let held = offered && plan.sandbox_required;
+    (!verdict.needs_sandbox || held) && (!required || held && !verdict.hands_over)
 }
 
 fn unknown_tools_never_run(_: &Ledger, happened: &Occurrence<'_>, view: View<'_>) -> bool {

@@ -384,6 +384,8 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
         "cat /var/log/syslog",
         "journalctl -n 50",
         "journalctl -f",
+        "git status",
+        "docker exec web uptime",
         "grep -i error /var/log/*.log",
         "systemctl restart nginx",
         "rm -rf /",

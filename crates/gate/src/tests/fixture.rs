@@ -44,6 +44,8 @@ pub(crate) fn analyse(command: &str) -> Verdict {
         category: None,
         sensitive: false,
         network: false,
+        needs_sandbox: false,
+        hands_over: false,
         needs: Needs::NONE,
         shared_needs: Needs::NONE,
         hosts: Vec::new(),
@@ -78,6 +80,14 @@ pub(crate) fn analyse(command: &str) -> Verdict {
         (_, "psql") => Verdict {
             bounded: false,
             category: Some(Category::InteractiveRepl),
+            ..read
+        },
+        ("git", _) => Verdict {
+            needs_sandbox: true,
+            ..read
+        },
+        ("docker", _) => Verdict {
+            hands_over: true,
             ..read
         },
         ("cat" | "grep" | "ls" | "journalctl" | "uptime" | "tail", _) => read,

@@ -86,11 +86,116 @@ fn a_command_runs_where_the_setting_and_the_target_agree() {
     }
 }
 
+fn exec_of(command: &str) -> Value {
+    json!({"action": "exec", "command": command, "target_host": GUEST})
+}
+
+fn partial() -> SandboxWall {
+    SandboxWall::Enforced {
+        by: WallKind::LandlockSeccomp,
+        sockets: Vec::new(),
+        missing: vec!["signals to other processes".to_owned()],
+    }
+}
+
+#[test]
+fn a_command_that_runs_code_named_by_data_reads_only_in_a_sandbox_and_one_that_is_handed_over_has_none() {
+    use RequireSandbox::{Always, Never, Tagged};
+    let prod = || Tagged(tags(&["prod"]));
+    // What is required, what the target offers, the command, and whether it runs and its plan requires the sandbox.
+    let cases = [
+        (Never, Some(enforced()), "git status", Some(true)),
+        (Never, Some(none()), "git status", None),
+        (Never, Some(partial()), "git status", None),
+        (Never, None, "git status", None),
+        (Always, Some(enforced()), "git status", Some(true)),
+        (Always, Some(none()), "git status", None),
+        (prod(), Some(enforced()), "git status", Some(true)),
+        (prod(), Some(none()), "git status", None),
+        (Never, Some(enforced()), "docker exec web uptime", Some(false)),
+        (Never, Some(none()), "docker exec web uptime", Some(false)),
+        (Always, Some(enforced()), "docker exec web uptime", None),
+        (Always, Some(none()), "docker exec web uptime", None),
+        (prod(), Some(enforced()), "docker exec web uptime", Some(false)),
+        (Always, Some(partial()), "uptime", Some(true)),
+    ];
+    for (required, known, command, expected) in cases {
+        let mut stage = stage(required.clone());
+        if let Some(sandbox) = known.clone() {
+            let place = Where::In(GUEST.parse().unwrap());
+            let target = ReadTarget {
+                sandbox,
+                tags: BTreeSet::new(),
+            };
+            stage.gate.note_sandbox(&mut stage.session, place, target);
+        }
+        let case = format!("{required:?} {known:?} {command}");
+        match (stage.propose("infra_read", exec_of(command)), expected) {
+            (Decision::Allow(permit), Some(in_plan)) => {
+                assert_eq!(permit.plan().sandbox_required, in_plan, "{case}");
+            }
+            (Decision::Block(refusal), None) => {
+                let found = (refusal.rule, refusal.code);
+                assert_eq!(found, (Rule::ReadSandbox, ErrorCode::PolicyBlocked), "{case}");
+                assert!(refusal.recovery_hint.is_some(), "{case}");
+            }
+            (decision, expected) => panic!("{case}: {decision:?}, expected {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_refusal_of_a_command_that_needs_a_sandbox_says_why_and_what_to_do() {
+    let refused = |required: RequireSandbox, sandbox: SandboxWall, command: &str| {
+        let mut stage = stage(required);
+        let place = Where::In(GUEST.parse().unwrap());
+        let target = ReadTarget {
+            sandbox,
+            tags: BTreeSet::new(),
+        };
+        stage.gate.note_sandbox(&mut stage.session, place, target);
+        let refusal = stage.refused("infra_read", exec_of(command));
+        format!(
+            "{}\n  {}\n  {}",
+            refusal.message,
+            refusal.recovery_hint.as_deref().unwrap_or_default(),
+            serde_json::to_string(&refusal.details).unwrap(),
+        )
+    };
+    insta::assert_snapshot!(
+        [
+            refused(RequireSandbox::Never, none(), "git status"),
+            refused(RequireSandbox::Never, partial(), "git status"),
+            refused(RequireSandbox::Always, enforced(), "docker exec web uptime"),
+        ]
+        .join("\n"),
+        @""
+    );
+}
+
+#[test]
+fn without_a_sandbox_it_can_be_approved_as_a_change() {
+    let mut stage = stage(RequireSandbox::Never);
+    let command = json!({"action": "command", "target_resource_id": GUEST, "command": "git status"});
+    assert!(
+        !matches!(stage.propose("infra_control", command), Decision::Block(_)),
+        "a change that a human approves"
+    );
+    // What is a read everywhere still belongs to the read tool.
+    let command = json!({"action": "command", "target_resource_id": GUEST, "command": "uptime"});
+    assert_eq!(stage.refused("infra_control", command).rule, Rule::CommandIntent);
+}
+
 #[test]
 fn only_commands_that_read_are_asked_about() {
     let place = Some(Where::In(GUEST.parse().unwrap()));
     let cases = [
-        (RequireSandbox::Always, "infra_read", exec(Some(GUEST)), place),
+        (
+            RequireSandbox::Always,
+            "infra_read",
+            exec(Some(GUEST)),
+            place.clone(),
+        ),
         (
             RequireSandbox::Always,
             "infra_read",
@@ -98,6 +203,12 @@ fn only_commands_that_read_are_asked_about() {
             Some(Where::Here),
         ),
         (RequireSandbox::Never, "infra_read", exec(Some(GUEST)), None),
+        (
+            RequireSandbox::Never,
+            "infra_read",
+            exec_of("git status"),
+            place.clone(),
+        ),
         (
             RequireSandbox::Always,
             "infra_read",

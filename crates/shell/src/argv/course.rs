@@ -191,6 +191,42 @@ impl Course {
         nature
     }
 
+    /// Whether a file operand, should it be a folder, holds secrets, wherever it could be.
+    pub(super) fn folder_holds_secrets(&self, arg: &Arg<'_>, depth: usize) -> bool {
+        let one = |arg: &Arg<'_>| {
+            let relative = written(arg).and_then(relative);
+            // In a folder that is not known every name is taken for a secret anyway.
+            secret::folder_holds_secrets(arg)
+                || relative.is_some_and(|name| {
+                    self.folders
+                        .borrow()
+                        .iter()
+                        .any(|folder| secret::folder_holds_secrets(&below(folder, arg, &name)))
+                })
+        };
+        match self.values(arg, depth) {
+            Some(values) => values.iter().any(one),
+            None => one(arg),
+        }
+    }
+
+    /// Whether reading everything below a folder opens what acts on being opened or read.
+    pub(super) fn tree_acts(&self, arg: &Arg<'_>, depth: usize) -> bool {
+        let one = |arg: &Arg<'_>| {
+            secret::tree_acts(arg)
+                || arg.text().and_then(relative).is_some_and(|name| {
+                    self.folders
+                        .borrow()
+                        .iter()
+                        .any(|folder| secret::tree_acts(&below(folder, arg, &name)))
+                })
+        };
+        match self.values(arg, depth) {
+            Some(values) => values.iter().any(one),
+            None => one(arg),
+        }
+    }
+
     /// Whether a folder that is read whole holds secrets, wherever it could be.
     pub(super) fn tree_holds_secrets(&self, arg: &Arg<'_>, depth: usize) -> bool {
         if let Some(values) = self.values(arg, depth) {

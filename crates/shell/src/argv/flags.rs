@@ -108,6 +108,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         for (index, letter) in letters {
             let flag = self.chain.iter().rev().find_map(|n| n.short.get(&letter));
             let Some(flag) = flag else {
+                self.opens_device(&args[at], token);
                 if !self.lenient() {
                     let node = self.node();
                     let called = self.called();
@@ -233,6 +234,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         // A flag that is not listed may still name a file or a host.
         if let Some(value) = &attached {
+            self.opens_device(value, dashed);
             if value.text().is_some() && secret::nature(value).secret {
                 self.report.secret(dashed, "holds secrets");
             }

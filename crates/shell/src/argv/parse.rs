@@ -221,6 +221,10 @@ impl<'p, 'a> Parse<'p, 'a> {
         match found {
             Some(sub) => {
                 self.enter(sub, at + 1);
+                // `parted /dev/sda print`: the sub-command `*` is a device.
+                if name.contains('/') {
+                    self.opens_device(arg, &arg.raw);
+                }
                 self.kept.push(Cow::Borrowed(&arg.raw));
                 self.path = self.kept.len();
                 true
@@ -283,6 +287,13 @@ impl<'p, 'a> Parse<'p, 'a> {
             inner.bounded_by(&format!("{} {duration}", self.called()));
         }
         let called = self.called();
+        if node.hands_over == Some(true) && inner.needs_sandbox {
+            inner.write(
+                Risk::MediumWrite,
+                &called,
+                "runs, where no sandbox holds it, what is a read only inside a sandbox",
+            );
+        }
         inner.condition(&called, "was judged by what it runs");
         self.report.absorb(inner);
     }
@@ -330,6 +341,16 @@ impl<'p, 'a> Parse<'p, 'a> {
                 self.report
                     .write(node.risk, &called, "changes something with these flags together");
             }
+        }
+        let hands_over = self.chain.iter().any(|node| {
+            let runs = node.operands.as_ref().is_some_and(Operands::runs);
+            node.hands_over == Some(true) && (self.seen.ran || !runs)
+        });
+        if hands_over {
+            self.report.hands_over(
+                &called,
+                "hands a command to another machine, container or namespace, where the sandbox around it does not hold",
+            );
         }
         for node in &self.chain {
             if node.network {
@@ -380,14 +401,30 @@ impl<'p, 'a> Parse<'p, 'a> {
     /// Whether it runs code that lies in a folder which the command chose, or in any folder.
     fn loads_code(&mut self, called: &str) {
         let loads = self.chain.iter().rev().find_map(|node| node.loads);
-        let refused = match loads {
-            None | Some(Loads::Nowhere) => false,
-            Some(Loads::Elsewhere) => !self.context.course.stays(),
-            Some(Loads::Anywhere) => true,
+        let (refused, sandboxed) = match loads {
+            None | Some(Loads::Nowhere) => (false, false),
+            Some(Loads::Sandbox) => (false, true),
+            Some(Loads::Elsewhere) => (!self.context.course.stays(), true),
+            Some(Loads::Anywhere) => (true, false),
         };
         if refused {
             self.report
                 .write(self.node().risk, called, "loads code from the folder it runs in");
+        }
+        if sandboxed {
+            self.report.only_in_sandbox(
+                called,
+                "runs code that its folder or the data that it reads can name: a read only inside a sandbox",
+            );
+            // The sandbox opens the sockets that the program needs, and the code decides what it does with them.
+            let needed = self.report.needed();
+            if needed.unix {
+                let why = "runs code that its folder or the data that it reads can name, and reaches services of its machine";
+                self.report.write(self.node().risk, called, why);
+            }
+            if !needed.is_none() || self.chain.iter().any(|node| node.network) {
+                self.report.reaches(None, called);
+            }
         }
     }
 

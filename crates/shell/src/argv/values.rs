@@ -120,6 +120,9 @@ impl Parse<'_, '_> {
     /// What a value of this kind means.
     pub(super) fn value(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
         let node = self.node();
+        if !matches!(kind, Kind::Pattern | Kind::Cmd | Kind::Shell | Kind::Sql) {
+            self.opens_device(arg, part);
+        }
         if let Value::Unknown(unknown) = &arg.value
             && unknown.secret
         {
@@ -127,7 +130,7 @@ impl Parse<'_, '_> {
                 .secret(part, "prints a variable that is named like a secret");
         }
         match kind {
-            Kind::Text => {}
+            Kind::Text | Kind::Pattern => {}
             Kind::Folder => self.context.course.enters(arg, self.context.depth),
             Kind::FileList => {
                 self.seen.files += 1;
@@ -219,6 +222,13 @@ impl Parse<'_, '_> {
                 if self.context.course.tree_holds_secrets(arg, self.context.depth) {
                     self.report.secret(part, "shows files below it that hold secrets");
                 }
+                if self.context.course.tree_acts(arg, self.context.depth) {
+                    self.report.write(
+                        Risk::HighWrite,
+                        part,
+                        "reads devices and files of the kernel that do something when they are opened",
+                    );
+                }
             }
             Kind::Host | Kind::Url => self.reach(kind, arg, part),
             Kind::Write => {
@@ -297,6 +307,27 @@ impl Parse<'_, '_> {
         }
     }
 
+    /// A device that acts when it is opened may be named only to a program that opens nothing.
+    pub(super) fn opens_device(&mut self, arg: &Arg<'_>, part: &str) {
+        if self.chain.iter().any(|node| node.names_only) {
+            return;
+        }
+        let course = self.context.course;
+        let depth = self.context.depth;
+        let acts = course.nature(arg, depth).acts
+            || arg.text().is_some_and(|text| {
+                // `-f/dev/watchdog`, `if=/dev/watchdog`, `driver=file,filename=/dev/watchdog`
+                pieces(text).any(|piece| course.nature(&Arg::known(piece.to_owned()), depth).acts)
+            });
+        if acts {
+            self.report.write(
+                Risk::HighWrite,
+                part,
+                "is a device that does something as soon as it is opened",
+            );
+        }
+    }
+
     /// A value that is an address is reached, or the file that a flag names is sent, whatever the flag is for.
     pub(super) fn address(&mut self, arg: &Arg<'_>, part: &str, of_flag: bool) {
         let node = self.node();
@@ -366,6 +397,17 @@ impl Parse<'_, '_> {
         });
         self.report.reaches(host, part);
     }
+}
+
+/// What could be a path within an argument: what follows a flag of one letter, and what stands between separators.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let attached = text
+        .strip_prefix('-')
+        .filter(|rest| !rest.starts_with('-'))
+        .and_then(|rest| rest.find('/').map(|at| &rest[at..]));
+    text.split(|c: char| "=,:;@ \t\"'()".contains(c))
+        .filter(|piece| !piece.is_empty())
+        .chain(attached)
 }
 
 /// Whether a client can only fetch from it: a plain scheme, or none and a host whose name asks for no other protocol.
@@ -444,7 +486,7 @@ pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut
         report.reaches(Some(url_host(address)), part);
     }
     let nature = context.course.nature(arg, context.depth);
-    if nature.harmful {
+    if nature.harmful || nature.acts {
         report.write(Risk::HighWrite, part, "does something when it is opened or read");
     }
     if nature.secret {
@@ -454,6 +496,8 @@ pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut
             "could be a file that holds secrets"
         };
         report.secret(part, why);
+    } else if context.course.folder_holds_secrets(arg, context.depth) {
+        report.secret(part, "could be a folder with files that hold secrets");
     }
     if nature.endless && !bound {
         report.endless(Category::UnboundedStream, part, "can be read for ever");

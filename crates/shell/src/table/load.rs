@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::flag::{self, FlagEffect, FlagName};
-use super::operand::Operands;
+use super::flag::{self, FlagEffect, FlagName, FlagValue};
+use super::operand::{Kind, Operands};
 use super::{Bare, Loads, Node, RewriteRule, Style};
 use crate::verdict::{Category, Needs, Risk};
 
@@ -87,6 +87,8 @@ struct Entry {
     sends: bool,
     ordered: bool,
     dashes: bool,
+    hands_over: Option<bool>,
+    names_only: bool,
 }
 
 impl Entry {
@@ -190,6 +192,8 @@ impl Entry {
             sends: mode.sends || base.sends,
             ordered: mode.ordered || base.ordered,
             dashes: mode.dashes || base.dashes,
+            hands_over: mode.hands_over.or(base.hands_over),
+            names_only: mode.names_only || base.names_only,
         }
     }
 }
@@ -367,6 +371,7 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         },
         loads: match entry.loads.as_deref() {
             None => None,
+            Some("sandbox") => Some(Loads::Sandbox),
             Some("elsewhere") => Some(Loads::Elsewhere),
             Some("anywhere") => Some(Loads::Anywhere),
             Some("nowhere") => Some(Loads::Nowhere),
@@ -429,6 +434,8 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         ordered: entry.ordered,
         dashes: entry.dashes,
         filters: entry.always.as_deref() == Some("stdin"),
+        hands_over: entry.hands_over,
+        names_only: entry.names_only,
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);
@@ -464,6 +471,11 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
             }
         }
     }
+    if node.hands_over.is_none() && runs_a_command(&node) {
+        return Err(
+            "it runs a command: `hands_over` must say whether outside of the sandbox around it".to_owned(),
+        );
+    }
     let simple = |effect: Option<&str>, risk: &str| Entry {
         effect: effect.map(str::to_owned),
         risk: Some(risk.to_owned()),
@@ -487,6 +499,22 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         insert(names, sub)?;
     }
     Ok(node)
+}
+
+/// Whether an operand or the value of a flag of this level is a command.
+fn runs_a_command(node: &Node) -> bool {
+    let mut flags = node
+        .short
+        .values()
+        .chain(node.long.values())
+        .chain(node.words.values());
+    node.operands.as_ref().is_some_and(Operands::runs)
+        || flags.any(|flag| {
+            matches!(
+                flag.value,
+                FlagValue::Required(Kind::Shell | Kind::Cmd) | FlagValue::Optional(Kind::Shell | Kind::Cmd)
+            )
+        })
 }
 
 /// The kinds of sockets that an entry declares.

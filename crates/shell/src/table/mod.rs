@@ -44,9 +44,12 @@ pub(crate) enum Bare {
 pub(crate) enum Loads {
     /// It does not, although the level above does.
     Nowhere,
-    /// It does, and reads only in the folder where the command starts, which the command did not choose.
+    /// It does, or runs code that the data which it reads names: a read only inside a sandbox, in any folder.
+    Sandbox,
+    /// It does: a read only inside a sandbox, and only in the folder where the command starts, which the command did not
+    /// choose.
     Elsewhere,
-    /// It does, wherever it runs.
+    /// It does: never a read.
     Anywhere,
 }
 
@@ -112,6 +115,10 @@ pub(crate) struct Node {
     pub(crate) sends: bool,
     /// It waits for its standard input whatever its operands.
     pub(crate) filters: bool,
+    /// It looks at names and meta-data only, and opens nothing that it is given.
+    pub(crate) names_only: bool,
+    /// Whether what it runs is outside of the sandbox around it. Every level that runs a command says so or denies it.
+    pub(crate) hands_over: Option<bool>,
 }
 
 impl Node {

@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
+    /// Text that is searched for, and never opened.
+    Pattern,
     Path,
     File,
     /// A directory or file that is read with everything below it.
@@ -44,6 +46,7 @@ impl Kind {
     pub(crate) fn parse(word: &str) -> Result<Self, String> {
         Ok(match word {
             "text" => Self::Text,
+            "pattern" => Self::Pattern,
             "path" => Self::Path,
             "file" => Self::File,
             "tree" => Self::Tree,

@@ -1,6 +1,7 @@
 //! The table holds what it says: it can be read, and every example comes out as written.
 
-use super::load::{Expected, all, claimed_twice};
+use super::load::{Expected, Loaded, all, claimed_twice};
+use super::{Kind, Node, Operands};
 use crate::{Intent, classify};
 
 #[test]
@@ -147,5 +148,340 @@ fn only_what_every_program_needs_is_shared() {
             (unix, network, netlink),
             "{command}"
         );
+    }
+}
+
+/// Every level of an entry, with the names that lead to it.
+fn levels<'n>(node: &'n Node, path: &str, found: &mut Vec<(String, &'n Node)>) {
+    found.push((path.to_owned(), node));
+    for (name, sub) in &node.subs {
+        levels(sub, &format!("{path} {name}"), found);
+    }
+    for (_, mode) in &node.modes {
+        levels(mode, path, found);
+    }
+}
+
+/// Examples that must be bounded reads, with the level of the program that gives them.
+fn allowed() -> Vec<(String, Node)> {
+    all()
+        .flatten()
+        .flat_map(|entry| {
+            let node = entry.node;
+            entry
+                .examples
+                .into_iter()
+                .filter(|example| example.expected == Expected::Allowed)
+                .map(move |example| (example.command, node.clone()))
+        })
+        .collect()
+}
+
+#[test]
+fn what_runs_a_command_says_where() {
+    let entries: Vec<Loaded> = all().flatten().collect();
+    let mut handed = 0;
+    for entry in &entries {
+        let mut found = Vec::new();
+        levels(&entry.node, &entry.node.name, &mut found);
+        for (path, node) in found {
+            if node.operands.as_ref().is_some_and(Operands::runs) {
+                assert!(
+                    node.hands_over.is_some(),
+                    "`{path}` does not say where its command runs"
+                );
+                handed += usize::from(node.hands_over == Some(true));
+            }
+        }
+    }
+    assert!(handed >= 20, "only {handed} levels hand a command over");
+}
+
+#[test]
+fn commands_that_are_handed_over_are_told() {
+    for (command, over) in [
+        ("docker exec web id", true),
+        ("docker container exec web id", true),
+        ("docker compose exec web id", true),
+        ("docker-compose exec web id", true),
+        ("docker top web", true),
+        ("podman exec web id", true),
+        ("nerdctl exec web id", true),
+        ("crictl exec abc id", true),
+        ("kubectl exec web -- id", true),
+        ("oc exec web -- id", true),
+        ("k3s kubectl exec web -- id", true),
+        ("lxc exec web -- id", true),
+        ("incus exec web -- id", true),
+        ("lxc-attach -n web -- id", true),
+        ("nomad alloc exec abc id", true),
+        ("pct exec 141 -- id", true),
+        ("qm guest exec 100 -- id", true),
+        ("multipass exec vm -- id", true),
+        ("ssh host id", true),
+        ("sshpass -e ssh host id", true),
+        ("nsenter -t 1 -n ss -ltn", true),
+        ("ip netns exec blue ss -ltn", true),
+        ("find /srv -exec docker exec web id ';'", true),
+        ("echo web | xargs -I{} docker exec web id", true),
+        ("docker ps", false),
+        ("ssh -V", false),
+        ("timeout 5 id", false),
+        ("nice -n 5 id", false),
+    ] {
+        let verdict = classify(command);
+        assert!(verdict.is_bounded_read(), "{command}: {:?}", verdict.reasons);
+        assert_eq!(verdict.hands_over, over, "{command}");
+    }
+}
+
+#[test]
+fn programs_that_run_code_named_by_data_are_reads_only_inside_a_sandbox() {
+    for (command, needs, network) in [
+        ("git status", true, false),
+        ("git -C /srv/app diff", true, false),
+        ("git -C /srv/app log -p -1", true, false),
+        ("git --no-pager --no-optional-locks status", true, false),
+        ("git log -p --no-ext-diff --no-textconv", true, false),
+        ("git config --list", true, false),
+        ("cd /srv/app && timeout 5 git status | head", true, false),
+        ("sh -c 'git status'", true, false),
+        ("find /srv -maxdepth 1 -execdir git status ';'", true, false),
+        ("git ls-remote https://example.com/x.git", true, true),
+        ("git remote show origin", true, true),
+        ("hg -R /srv/app status", true, false),
+        ("etckeeper vcs status", true, false),
+        ("cvs status", true, false),
+        ("terraform show", true, true),
+        ("terraform validate", true, true),
+        ("ansible-doc -l", true, false),
+        ("ansible-inventory --graph", true, false),
+        ("go version", true, true),
+        ("git version", false, false),
+        ("ls /srv/app/.git", false, false),
+    ] {
+        let verdict = classify(command);
+        assert!(verdict.is_bounded_read(), "{command}: {:?}", verdict.reasons);
+        assert_eq!(
+            (verdict.needs_sandbox, verdict.network),
+            (needs, network),
+            "{command}"
+        );
+        assert_eq!(verdict.is_bounded_read_anywhere(), !needs, "{command}");
+        if needs {
+            // Whom the code reaches is not known, whatever the command names.
+            assert!(verdict.hosts.is_empty(), "{command}: {:?}", verdict.hosts);
+        }
+    }
+}
+
+#[test]
+fn what_needs_a_sandbox_is_no_read_where_none_holds() {
+    let mut count = 0;
+    for (command, _) in allowed() {
+        if !classify(&command).needs_sandbox || command.contains('\'') {
+            continue;
+        }
+        count += 1;
+        for over in [
+            format!("docker exec web sh -c '{command}'"),
+            format!("ssh host '{command}'"),
+            format!("timeout 5 pct exec 141 -- sh -c '{command}'"),
+            format!("kubectl exec web -- sh -c '{command}'"),
+        ] {
+            assert!(!classify(&over).is_bounded_read(), "{over}");
+        }
+    }
+    assert!(count >= 60, "only {count} examples need a sandbox");
+}
+
+/// Devices that act when they are opened, however they are written.
+const DEVICES: &[&str] = &[
+    "/dev/watchdog",
+    "/proc/self/root/dev//watchdog0",
+    "/dev/w*",
+    "/dev/{st0,null}",
+];
+
+/// Whether a program that only looks at names, or what is searched for, is part of the command.
+fn only_names(command: &str) -> bool {
+    command
+        .split(|c: char| !(c.is_ascii_alphanumeric() || "-_.[".contains(c)))
+        .filter_map(super::program)
+        .any(|node| node.names_only || node.name == "printf")
+}
+
+/// Whether the operand at this place is only searched for.
+fn is_pattern(node: &Node) -> bool {
+    node.operands
+        .as_ref()
+        .and_then(|operands| operands.at(0))
+        .is_some_and(|kind| *kind == Kind::Pattern)
+}
+
+#[test]
+fn no_program_that_opens_its_arguments_is_given_a_device_that_acts() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (command, node) in allowed() {
+        // A pattern, and two ways to list names.
+        if only_names(&command)
+            || ["grep ", "rg --files", "ag -g"]
+                .iter()
+                .any(|names| command.contains(names))
+        {
+            continue;
+        }
+        let words: Vec<&str> = command.split(' ').collect();
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let path = match word.split_once('=') {
+                Some((_, value)) => value,
+                None => word,
+            };
+            if !path.starts_with('/') || path.len() < 2 || is_pattern(&node) && at < words.len() - 1 {
+                continue;
+            }
+            for device in DEVICES {
+                // No shell expands a pattern behind `--flag=`.
+                if word.contains('=') && device.contains(['*', '?']) {
+                    continue;
+                }
+                let mut other = words.clone();
+                let replaced = word.replace(path, device);
+                other[at] = &replaced;
+                let other = other.join(" ");
+                count += 1;
+                if classify(&other).is_bounded_read() {
+                    wrong.push(other);
+                }
+            }
+        }
+    }
+    assert!(count > 2_000, "only {count} commands");
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn devices_that_act_are_known_in_every_form() {
+    for command in [
+        "file -s /dev/watchdog",
+        "file /dev/w*",
+        "stty -F /dev/watchdog",
+        "stty -F/dev/watchdog",
+        "stty --file=/dev/watchdog",
+        "hwclock -f /dev/watchdog",
+        "hwclock --rtc=/dev/watchdog",
+        "blkid /dev/watchdog",
+        "v4l2-ctl -d /dev/watchdog --all",
+        "lsusb -D /dev/watchdog",
+        "dmidecode -d /dev/watchdog",
+        "smartctl -i /dev/watchdog",
+        "sg_inq /dev/watchdog",
+        "df /dev/watchdog",
+        "dd if=/dev/watchdog count=1",
+        "cd /dev && file -s watchdog",
+        "cd /dev; blkid w*",
+        "for d in /dev/watchdog0 /dev/null; do file -s $d; done",
+        "find /dev -exec file -s {} +",
+        "find /dev -name 'w*' -exec blkid {} ';'",
+        "head -c 1 < /dev/watchdog",
+        "diff -r /dev /srv",
+        "grep -R x /dev",
+        "grep -R x /",
+        "cd / && grep -R x .",
+        "qemu-img info driver=file,filename=/dev/watchdog",
+        "stty -F /dev/ttyUSB0",
+        "mt -f /dev/st0 status",
+    ] {
+        assert!(!classify(command).is_bounded_read(), "{command}");
+    }
+    for command in [
+        "ls -l /dev/watchdog",
+        "stat /dev/watchdog /dev/watchdog0",
+        "test -e /dev/watchdog",
+        "[ -c /dev/watchdog ]",
+        "find /dev -maxdepth 0 -name 'w*'",
+        "find /dev/watchdog -maxdepth 0 -printf '%m'",
+        "readlink -f /dev/watchdog",
+        "realpath /dev/watchdog",
+        "ls /dev/w*",
+        "lsof /dev/watchdog",
+        "fuser /dev/watchdog",
+        "grep -c /dev/watchdog /var/log/syslog",
+        "grep -e /dev/watchdog /var/log/syslog",
+        "echo /dev/watchdog",
+        "timeout 5 ls /dev/watchdog",
+        "file -s /dev/sda",
+        "blkid /dev/sda1",
+        "smartctl -i /dev/sda",
+        "grep -rn root /etc/default",
+    ] {
+        let verdict = classify(command);
+        assert!(verdict.is_bounded_read(), "{command}: {:?}", verdict.reasons);
+    }
+}
+
+#[test]
+fn a_folder_of_secrets_is_sensitive_wherever_a_file_is_read() {
+    for command in [
+        "diff -a -N /root/.ssh /srv",
+        "diff -N /etc shadow",
+        "diff -N /etc e",
+        "diff /srv /root/.docker",
+        "diff --from-file=/etc shadow",
+        "diff /home/bob /srv",
+        "diff /proc/1 /proc/self",
+        "diff /root/.s?h /srv",
+        "diff /etc/letsencrypt/live/example.org /srv/x",
+        "cd /root && diff .ssh /srv",
+        "for d in /root/.ssh; do diff $d /srv; done",
+        "colordiff -u /root/.ssh /srv",
+        "sdiff /root/.ssh /srv",
+        "zdiff /root/.ssh /srv",
+        "difft /root/.ssh /srv",
+        "git diff /root/.ssh /srv",
+        "wdiff /root/.ssh /srv",
+        "cat /root/.ssh",
+    ] {
+        assert!(classify(command).sensitive, "{command}");
+    }
+    // And for every example of the table that is given a file.
+    let mut count = 0;
+    for (command, node) in allowed() {
+        let reads = node
+            .operands
+            .as_ref()
+            .and_then(|operands| operands.at(0))
+            .is_some_and(|kind| matches!(kind, Kind::File | Kind::Tree));
+        let words: Vec<&str> = command.split(' ').collect();
+        if !reads
+            || command.contains(['|', ';', '<'])
+            || !words.last().is_some_and(|word| word.starts_with('/'))
+        {
+            continue;
+        }
+        let start = words[..words.len() - 1].join(" ");
+        for folder in ["/etc", "/root/.ssh", "/root", "/srv/app/.aws", "/home/bob"] {
+            count += 1;
+            let other = format!("{start} {folder}");
+            assert!(classify(&other).sensitive, "{other}");
+        }
+    }
+    assert!(count > 150, "only {count} commands");
+    for command in [
+        "diff -u /etc/hosts /etc/hosts.bak",
+        "diff /srv/a /srv/b",
+        "cat /etc/hosts",
+        "head -n 5 /var/log/*.log",
+        "cat /proc/meminfo /proc/1/status",
+        "cat /sys/class/net/*/address",
+        "sort /srv/list.txt",
+    ] {
+        assert!(!classify(command).sensitive, "{command}");
     }
 }

@@ -120,7 +120,11 @@ impl Fleet {
             form: Form::Free,
             limits: self.limits(started.plan()),
         };
-        self.run_there(started, id, job, cancel).await
+        let mut done = self.run_there(started, id, job, cancel).await?;
+        if let Some(walls) = done.reading.as_mut().and_then(|reading| reading.walls.as_mut()) {
+            walls.sandbox = sockets::held(command, walls.sandbox.clone());
+        }
+        Ok(done)
     }
 
     /// Runs a command of our own where a plan is about, and says what came of it.

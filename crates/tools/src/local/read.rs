@@ -30,9 +30,12 @@ impl LocalHost {
                     .as_deref()
                     .ok_or_else(|| Failure::missing("command"))?;
                 let program = Program::command(command, sockets::needed);
-                let done = self
+                let mut done = self
                     .run_program(started, program, AnalysisWall::Read, cancel)
                     .await?;
+                if let Some(walls) = done.reading.as_mut().and_then(|reading| reading.walls.as_mut()) {
+                    walls.sandbox = sockets::held(command, walls.sandbox.clone());
+                }
                 Ok(self.with_units(done, units_of(command)).await)
             }
             Some("file") => self.content(started).await,
