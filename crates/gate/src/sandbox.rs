@@ -155,7 +155,7 @@ impl Gate {
         let reason = match known.map(|known| &known.sandbox) {
             Some(SandboxWall::Enforced { missing, .. }) => {
                 if by_command && !missing.is_empty() {
-                    format!("its sandbox does not enforce: {}", missing.join(", "))
+                    format!("its sandbox leaves open {}", missing.join(", "))
                 } else if by_setting && judged.hands_over {
                     HANDED_OVER.to_owned()
                 } else {
@@ -168,7 +168,7 @@ impl Gate {
         let message = if by_setting && reason == HANDED_OVER {
             format!("Commands on {name} need a read sandbox, and {reason}.")
         } else if by_command {
-            format!("The command is a read only inside a sandbox, and {name} offers none: {reason}.")
+            format!("The command is a read only inside a sandbox, which {name} does not offer: {reason}.")
         } else {
             format!("Commands on {name} need a read sandbox, and it offers none: {reason}.")
         };

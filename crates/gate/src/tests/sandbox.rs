@@ -168,8 +168,7 @@ fn the_refusal_of_a_command_that_needs_a_sandbox_says_why_and_what_to_do() {
             refused(RequireSandbox::Never, partial(), "git status"),
             refused(RequireSandbox::Always, enforced(), "docker exec web uptime"),
         ]
-        .join("\n"),
-        @""
+        .join("\n")
     );
 }
 

@@ -6,7 +6,9 @@
 //! only behind a value that every awk takes for one, and a word that any awk reserves only in its own place.
 
 mod expression;
+mod loops;
 
+use self::loops::For;
 use super::lex::{Lexer, Result, Token};
 
 /// What a program does, as far as the caller must know.
@@ -61,9 +63,12 @@ pub(super) fn parse(text: &str) -> Result<Program> {
         token,
         depth: 0,
         printing: false,
+        passed: Vec::new(),
+        loops: Vec::new(),
         program: Program::default(),
     };
     parser.rules()?;
+    parser.program.may_not_end |= !loops::all_end(&parser.loops, &parser.passed);
     Ok(parser.program)
 }
 
@@ -73,12 +78,17 @@ struct Parser<'a> {
     depth: usize,
     /// Inside `print`, outside of parentheses: a `>` would write.
     printing: bool,
+    /// The tokens that were passed, without regular expressions.
+    passed: Vec<Token>,
+    /// The loops that count.
+    loops: Vec<For>,
     program: Program,
 }
 
 impl Parser<'_> {
     fn advance(&mut self) -> Result<()> {
-        self.token = self.lexer.token()?;
+        let next = self.lexer.token()?;
+        self.passed.push(std::mem::replace(&mut self.token, next));
         Ok(())
     }
 
@@ -297,35 +307,49 @@ impl Parser<'_> {
     fn for_loop(&mut self) -> Result<()> {
         self.advance()?;
         self.expect("(")?;
-        self.inside(|parser| {
-            if parser.is(";") {
-                return parser.for_parts();
+        let start = self.passed.len();
+        let counts = self.inside(|parser| {
+            if !parser.is(";") {
+                parser.expression(false)?;
             }
-            parser.expression(false)?;
             // `for (k in a)` is parsed as the expression `k in a`.
             if parser.is(")") {
-                return Ok(());
+                return Ok(None);
             }
-            parser.for_parts()
+            let end = parser.passed.len();
+            parser.for_parts(start, end).map(Some)
         })?;
         self.expect(")")?;
-        self.body()
+        let body = self.passed.len();
+        self.body()?;
+        if let Some(counts) = counts {
+            self.loops.push(For {
+                body: body..self.passed.len(),
+                ..counts
+            });
+        }
+        Ok(())
     }
 
-    fn for_parts(&mut self) -> Result<()> {
+    /// The parts of a loop behind its start, which stands in `start..end`.
+    fn for_parts(&mut self, start: usize, end: usize) -> Result<For> {
         self.expect(";")?;
-        if self.is(";") {
-            self.program.may_not_end = true;
-        } else {
+        let condition = self.passed.len();
+        if !self.is(";") {
             self.expression(false)?;
         }
+        let condition = condition..self.passed.len();
         self.expect(";")?;
-        if self.is(")") {
-            self.program.may_not_end = true;
-            Ok(())
-        } else {
-            self.expression(false)
+        let step = self.passed.len();
+        if !self.is(")") {
+            self.expression(false)?;
         }
+        Ok(For {
+            start: start..end,
+            condition,
+            step: step..self.passed.len(),
+            body: 0..0,
+        })
     }
 
     /// Parses with `print`'s ban on `>` lifted: inside parentheses it compares.

@@ -6,8 +6,9 @@
 /// A token. Line breaks count, blanks and comments do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A number or a string: a value that stands for itself.
-    Number,
+    /// A number, as it is written.
+    Number(String),
+    /// A string.
     Text(String),
     /// A name, and whether a parenthesis follows at once.
     Name(String, bool),
@@ -127,6 +128,7 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self) -> Result<Token> {
         const ODD: &str = "has a number that awks read differently";
+        let start = self.at;
         let whole = self.take_while(|c| c.is_ascii_digit());
         let mut fraction = "";
         if self.peek() == Some('.') {
@@ -147,7 +149,7 @@ impl<'a> Lexer<'a> {
         }
         match self.peek() {
             Some(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') => Err(ODD),
-            _ => Ok(Token::Number),
+            _ => Ok(Token::Number(self.text[start..self.at].to_owned())),
         }
     }
 

@@ -10,7 +10,7 @@
 pub(super) struct Script {
     /// The files that it reads with `r` and `R`.
     pub(super) files: Vec<String>,
-    /// It jumps back to a label without taking a line in between.
+    /// It may go on without taking a line: it jumps back, or starts over what it made longer.
     pub(super) may_not_end: bool,
 }
 
@@ -43,9 +43,20 @@ pub(super) fn parse(script: &str) -> Result<Script> {
         label_on_line: false,
         labels: Vec::new(),
         takes: Vec::new(),
+        blocks: Vec::new(),
+        begun: 0,
+        starts_over: false,
+        grows: false,
         script: Script::default(),
     }
     .run()
+}
+
+/// A jump, with the blocks that it is in.
+struct Jump {
+    to: String,
+    from: usize,
+    blocks: Vec<usize>,
 }
 
 struct Parser {
@@ -57,8 +68,16 @@ struct Parser {
     label_on_line: bool,
     /// Labels with where they stand.
     labels: Vec<(String, usize)>,
-    /// Where a command stands that takes a line or ends the cycle.
-    takes: Vec<usize>,
+    /// Where a command stands that takes a line or ends the cycle, without a condition of its own, and in which blocks.
+    takes: Vec<(usize, Vec<usize>)>,
+    /// The blocks that are open, by their numbers.
+    blocks: Vec<usize>,
+    /// How many blocks were opened.
+    begun: usize,
+    /// It has a `D`, which starts over without taking a line while there is a line break in what it works on.
+    starts_over: bool,
+    /// It can put a line break into what it works on.
+    grows: bool,
     script: Script,
 }
 
@@ -86,7 +105,7 @@ impl Parser {
     }
 
     fn run(mut self) -> Result<Script> {
-        let mut jumps: Vec<(String, usize)> = Vec::new();
+        let mut jumps: Vec<Jump> = Vec::new();
         loop {
             match self.peek() {
                 None => break,
@@ -102,6 +121,7 @@ impl Parser {
                         .open
                         .checked_sub(1)
                         .ok_or("closes a brace that is not open")?;
+                    self.blocks.pop();
                     self.end_of_command()?;
                 }
                 Some(_) => self.command(&mut jumps)?,
@@ -110,13 +130,23 @@ impl Parser {
         if self.open > 0 {
             return Err("does not close a brace");
         }
-        // A jump back is bounded if each turn takes a line.
-        self.script.may_not_end = jumps.iter().any(|(to, from)| {
+        let jumps_back = jumps.iter().any(|jump| {
             self.labels.iter().any(|(label, start)| {
-                label == to && start < from && !self.takes.iter().any(|take| (start..from).contains(&take))
+                *label == jump.to && *start < jump.from && !self.takes_a_line(*start, jump)
             })
         });
+        self.script.may_not_end = jumps_back || self.starts_over && self.grows;
         Ok(self.script)
+    }
+
+    /// Whether every turn from a label to a jump back takes a line: a command that does stands between them, outside of
+    /// every block that the jump is outside of, and no label behind it leads around it.
+    fn takes_a_line(&self, start: usize, jump: &Jump) -> bool {
+        self.takes.iter().any(|(take, blocks)| {
+            (start..jump.from).contains(take)
+                && jump.blocks.starts_with(blocks)
+                && !self.labels.iter().any(|(_, at)| (*take..jump.from).contains(at))
+        })
     }
 
     fn comment(&mut self) -> Result<()> {
@@ -127,19 +157,23 @@ impl Parser {
         Ok(())
     }
 
-    fn command(&mut self, jumps: &mut Vec<(String, usize)>) -> Result<()> {
+    fn command(&mut self, jumps: &mut Vec<Jump>) -> Result<()> {
         let addressed = self.addresses()?;
         let command = self.next().ok_or(END)?;
         match command {
             '{' => {
                 self.open += 1;
+                self.begun += 1;
+                self.blocks.push(self.begun);
                 return Ok(());
             }
-            '=' | 'g' | 'G' | 'h' | 'H' | 'p' | 'P' | 'x' | 'z' | 'F' => {}
-            'd' | 'D' | 'n' | 'N' => self.takes.push(self.at),
+            '=' | 'h' | 'H' | 'p' | 'P' | 'z' | 'F' => {}
+            'g' | 'G' | 'x' => self.grows = true,
+            'D' => self.starts_over = true,
+            'd' | 'n' | 'N' => self.takes(addressed),
             'q' | 'Q' | 'l' => {
                 if command != 'l' {
-                    self.takes.push(self.at);
+                    self.takes(addressed);
                 }
                 self.blanks();
                 self.take_while(|c| c.is_ascii_digit());
@@ -148,9 +182,11 @@ impl Parser {
                 self.label_on_line = true;
                 self.blanks();
                 let label = self.take_while(is_label);
-                if command != 't' {
-                    jumps.push((label, self.at));
-                }
+                jumps.push(Jump {
+                    to: label,
+                    from: self.at,
+                    blocks: self.blocks.clone(),
+                });
                 self.blanks();
                 // Not a comment: busybox takes it as part of the label.
                 return match self.peek() {
@@ -178,19 +214,31 @@ impl Parser {
             's' => {
                 let delimiter = self.delimiter()?;
                 self.regex(delimiter)?;
+                let start = self.at;
                 self.replacement(delimiter, false)?;
+                // What is taken over from the match could hold a line break.
+                self.grows |= self.chars[start..self.at].iter().any(|c| matches!(c, '\\' | '&'));
                 self.flags()?;
             }
             'y' => {
                 let delimiter = self.delimiter()?;
+                let start = self.at;
                 self.replacement(delimiter, true)?;
                 self.replacement(delimiter, true)?;
+                self.grows |= self.chars[start..self.at].contains(&'\\');
             }
             'w' | 'W' => return Err("writes into a file"),
             'e' => return Err("runs a command"),
             _ => return Err("has a command that is not accepted"),
         }
         self.end_of_command()
+    }
+
+    /// A command that takes a line or ends the cycle. With an address it may not.
+    fn takes(&mut self, addressed: bool) {
+        if !addressed {
+            self.takes.push((self.at, self.blocks.clone()));
+        }
     }
 
     /// What may follow a command, for every sed.
@@ -568,6 +616,24 @@ mod tests {
             (":a;$!{N;ba\n}", false),
             ("ba;:a", false),
             ("b", false),
+            (":a;s/x/x/;ta", true),
+            (":a;N;s/x/x/;ta", false),
+            (":a;$!N;s/\\n/ /;ta", true),
+            (":a;/x/N;ba", true),
+            (":a;/x/{N\n};ba", true),
+            (":a;bc;N;:c;ba", true),
+            (":a;N;:c;s/x/x/;tc", true),
+            (":a;{N;ba\n}", false),
+            (":a;N;$!ba;s/\\n/ /g", false),
+            (":a;$q;N;11,$D;ba", false),
+            ("G;D", true),
+            ("s/^/\\n/;D", true),
+            ("s/x/&&/;D", true),
+            ("x;D", true),
+            ("y/a/\\n/;D", true),
+            ("$!N;P;D", false),
+            ("$!N;s/a/b/;P;D", false),
+            ("G;d", false),
         ] {
             assert_eq!(
                 parse(script).map(|script| script.may_not_end),

@@ -128,7 +128,7 @@ impl Parser<'_> {
 
     fn operand(&mut self, regex: bool) -> Result<Operand> {
         match self.token.clone() {
-            Token::Number | Token::Text(_) => {
+            Token::Number(_) | Token::Text(_) => {
                 self.advance()?;
                 Ok(Operand::Value)
             }
@@ -160,7 +160,7 @@ impl Parser<'_> {
     /// What follows a dollar sign: a number, a variable, another field or parentheses.
     fn field(&mut self) -> Result<Operand> {
         match self.token {
-            Token::Number => self.advance()?,
+            Token::Number(_) => self.advance()?,
             Token::Mark("$") => {
                 self.advance()?;
                 self.deeper(Self::field)?;

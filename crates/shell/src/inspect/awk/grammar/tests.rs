@@ -164,3 +164,53 @@ fn what_a_program_needs_is_said() {
     assert!(!of("BEGIN{for(i=0;i<3;i++);}").may_not_end);
     assert!(of("BEGIN{print ENVIRON[\"HOME\"]}").environment);
 }
+
+#[test]
+fn only_loops_that_count_to_what_stands_still_end() {
+    for (program, ends) in [
+        ("BEGIN{for(i=1;i<=10;i++)print i}", true),
+        ("BEGIN{for(i=10;i>0;i--)print i}", true),
+        ("BEGIN{for(i=0;i<10;i+=2)print i}", true),
+        ("{for(i=1;i<=NF;i++)print $i}", true),
+        ("{for(i=NF;i>=1;i--)printf \"%s \",$i;print \"\"}", true),
+        ("{for(i=1;i<NF;i++){$i=$i+1;s+=$i}}", true),
+        ("{for(i=3;i<=NF;i++)s=s $i;print s}", true),
+        ("{n=split($0,a,\",\");for(i=1;i<=n;i++)print a[i]}", true),
+        ("{a[n++]=$0}END{for(i=0;i<n;i++)print a[i]}", true),
+        ("{a[NR]=$0}END{for(i=NR;i>0;i--)print a[i]}", true),
+        ("{c[$1]++}END{for(k in c)print k,c[k]}", true),
+        ("{for(i=1;i<=length($0);i++)x=substr($0,i,1)}", true),
+        ("{for(i=1;i<=length(s);i++)x=substr(s,i,1)}", true),
+        ("{for(i=1;i<=2;i++)for(j=1;j<=3;j++)print i,j}", true),
+        ("BEGIN{for(i=1;i<=10;i--)print i}", false),
+        ("BEGIN{for(i=10;i>0;i++)print i}", false),
+        ("BEGIN{for(i=1;i<=10;i++)i=0}", false),
+        ("BEGIN{for(i=1;i<=10;i++){i--}}", false),
+        ("BEGIN{for(i=1;i<=10;i+=0)print i}", false),
+        ("BEGIN{for(i=1;i<=10;i+=x)print i}", false),
+        ("BEGIN{for(i=1;i<=10;j++)print i}", false),
+        ("BEGIN{for(i=1;1;i++)print i}", false),
+        ("BEGIN{for(i=1;i<=1e400;i++)print i}", false),
+        ("BEGIN{for(i=1;i<=99999999999;i++)print i}", false),
+        ("BEGIN{n=1e400;for(i=1;i<=n;i++)print i}", false),
+        ("BEGIN{for(i=1;i<=n;i++)n++}", false),
+        ("BEGIN{for(i=1;i<=n;i++)print i}", false),
+        ("{for(i=1;i<=NF;i++)$(NF+1)=1}", false),
+        ("{for(i=1;i<=NF;i++)NF++}", false),
+        ("{for(i=1;i<=NF;i++)gsub(/a/,\"a a\")}", false),
+        ("{for(i=1;i<=NF;i++)$0=$0 \" x\"}", false),
+        ("{for(i=1;i<=length(s);i++)s=s \"x\"}", false),
+        ("{for(i=1;i<=3;i++)sub(/./,\"0\",i)}", false),
+        ("{for(i=1;i<=3;i++)for(i in a)print}", false),
+        ("{for(i=1;i<=3;i++)split(\"a b\",i)}", false),
+        ("BEGIN{for(i=1;i<=3;)print}", false),
+        ("BEGIN{for(;;)print}", false),
+        ("BEGIN{i=1;while(i<3)i++}", false),
+    ] {
+        assert_eq!(
+            parse(program).map(|program| !program.may_not_end),
+            Ok(ends),
+            "{program}"
+        );
+    }
+}
