@@ -23,7 +23,7 @@ Examples:
   echo '{\"command\":\"tail -f /var/log/syslog\"}' | interlock classify --jsonl
 
 The read tool takes what is provably read-only and ends by itself. What prints secrets or reaches other hosts waits \
-for a human.
+for a human. What runs code that its data can name runs only inside a sandbox.
 
 Exit codes: 0 the verdict was printed, whatever it is; 1 with --check if the read tool would not run the command at \
 once; 2 wrong usage or input.")]
@@ -61,10 +61,10 @@ struct Report<'a> {
     category: Option<Category>,
     sensitive: bool,
     network: bool,
-    needs_sandbox: bool,
-    hands_over: bool,
     reasons: Vec<String>,
     rewrite: Option<&'a str>,
+    needs_sandbox: bool,
+    hands_over: bool,
 }
 
 impl<'a> Report<'a> {
@@ -77,10 +77,10 @@ impl<'a> Report<'a> {
             category: verdict.category,
             sensitive: verdict.sensitive,
             network: verdict.network,
-            needs_sandbox: verdict.needs_sandbox,
-            hands_over: verdict.hands_over,
             reasons: verdict.reasons.iter().map(ToString::to_string).collect(),
             rewrite: verdict.rewrite.as_deref(),
+            needs_sandbox: verdict.needs_sandbox,
+            hands_over: verdict.hands_over,
         }
     }
 }
@@ -96,6 +96,11 @@ enum Fate {
 }
 
 impl Fate {
+    /// Whether nothing but a sandbox, which the machine may offer, is needed to run it at once.
+    const fn runs(self) -> bool {
+        matches!(self, Self::Runs | Self::RunsInSandbox)
+    }
+
     const fn of(verdict: &Verdict) -> Self {
         if !verdict.is_bounded_read() {
             Self::Refused
@@ -130,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<Ending> {
         out.write_all(people::render(&command, &verdict, Paint::for_stream(&stdout)).as_bytes())?;
     }
     out.flush()?;
-    Ok(if arguments.check && Fate::of(&verdict) != Fate::Runs {
+    Ok(if arguments.check && !Fate::of(&verdict).runs() {
         Ending::Unsuccessful
     } else {
         Ending::Done

@@ -326,6 +326,9 @@ const ENDLESS: &[&str] = &[
     "/sys/kernel/debug/usb/usbmon/*",
 ];
 
+/// A pattern that is longer than any path is not followed: it could be anything.
+const LONGEST_PATTERN: usize = 4096;
+
 /// A pattern, read once.
 struct Known {
     pattern: &'static str,
@@ -434,7 +437,7 @@ pub(crate) fn could_be_secret_somewhere(name: &str) -> bool {
 
 /// Whether a relative name could be a device that acts when it is opened, should the command run in its folder. Their names
 /// are short: written out, one must be the whole name and a number.
-fn could_act_somewhere(name: &str) -> bool {
+pub(crate) fn could_act_somewhere(name: &str) -> bool {
     if name.contains(['*', '?', '[']) {
         return could_be(name, OPENING);
     }
@@ -458,6 +461,31 @@ pub(crate) fn nature_anywhere(name: &str) -> Nature {
     }
 }
 
+/// Whether opening a file named by this argument does something.
+pub(crate) fn acts(arg: &Arg<'_>) -> bool {
+    match &arg.value {
+        Value::Known(path) => {
+            let path = path.strip_prefix('@').unwrap_or(path);
+            // Every such device lies below /dev, or could where a path climbs behind a link.
+            if !path.contains("dev") && !path.contains("..") {
+                return false;
+            }
+            let path = path.strip_prefix("file:").unwrap_or(path);
+            wherever_it_climbs(path).acts || is_one_of(&normal(path), &ACTS_WHEN_OPENED)
+        }
+        Value::Unknown(unknown) => unknown.glob.as_deref().is_some_and(|glob| {
+            if glob.len() > LONGEST_PATTERN {
+                return true;
+            }
+            let wherever = wherever_it_climbs(glob);
+            let glob = normal(glob);
+            let letters = tokens(&glob);
+            wherever.acts
+                || glob.starts_with('/') && ACTS_WHEN_OPENED.iter().any(|known| known.overlaps(&letters))
+        }),
+    }
+}
+
 /// What a file named by this argument could be. What is not known could be a secret.
 pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
     match &arg.value {
@@ -478,11 +506,17 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                     || path.starts_with("/dev/")
                         && !is_one_of(&path, &MAY_BE_READ)
                         && !is_one_of(&path, &SECRET),
-                acts: is_one_of(&path, &ACTS_WHEN_OPENED),
+                acts: acts(arg),
             };
             nature.or(wherever)
         }
         Value::Unknown(unknown) => match &unknown.glob {
+            Some(glob) if glob.len() > LONGEST_PATTERN => Nature {
+                secret: true,
+                endless: true,
+                harmful: true,
+                acts: true,
+            },
             Some(glob) => {
                 let wherever = wherever_it_climbs(glob);
                 let glob = normal(glob);
@@ -500,7 +534,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                     secret,
                     endless: absolute && NEVER_ENDS.iter().any(|known| known.overlaps(&glob)),
                     harmful: devices || absolute && ACTS.iter().any(|known| known.overlaps(&glob)),
-                    acts: absolute && ACTS_WHEN_OPENED.iter().any(|known| known.overlaps(&glob)),
+                    acts: acts(arg),
                 };
                 nature.or(wherever)
             }
@@ -571,6 +605,9 @@ pub(crate) fn folder_holds_secrets(arg: &Arg<'_>) -> bool {
     match &arg.value {
         Value::Known(_) => tree_holds_secrets(arg),
         Value::Unknown(unknown) => unknown.glob.as_deref().is_some_and(|glob| {
+            if glob.len() > LONGEST_PATTERN {
+                return true;
+            }
             let glob = normal(glob);
             let ordinary = ORDINARY.iter().any(|folder| glob.starts_with(folder));
             let glob = tokens(&glob);

@@ -35,7 +35,7 @@ pub(super) fn run(mut input: impl BufRead, mut output: impl Write, check: bool) 
         match answered {
             Ok(question) => {
                 let verdict = interlock_shell::classify(&question.command);
-                any_stopped |= Fate::of(&verdict) != Fate::Runs;
+                any_stopped |= !Fate::of(&verdict).runs();
                 let text = serde_json::to_string(&Report::new(&question.command, &verdict))?;
                 output.write_all(interlock_protocol::visible::json(&text).as_bytes())?;
             }

@@ -122,11 +122,15 @@ fn facts(verdict: &Verdict, paint: Paint) -> Vec<String> {
         .category
         .map_or_else(|| yes_or_no(verdict.bounded), Category::as_str);
     let sandbox = match (verdict.needs_sandbox, verdict.hands_over) {
-        (true, _) => ("required", "a read only inside a sandbox"),
-        (false, true) => ("none", "hands a command to where no sandbox of ours holds it"),
-        (false, false) => ("not required", ""),
+        (true, _) => Some(("sandbox", "required", "a read only inside a sandbox")),
+        (false, true) => Some((
+            "sandbox",
+            "none",
+            "hands a command to where the sandbox does not hold",
+        )),
+        (false, false) => None,
     };
-    let rows: [(&str, &str, &str); 6] = [
+    let rows: [(&str, &str, &str); 5] = [
         ("intent", verdict.intent.as_str(), intent),
         ("risk", verdict.risk.as_str(), risk),
         (
@@ -140,9 +144,9 @@ fn facts(verdict: &Verdict, paint: Paint) -> Vec<String> {
         ),
         ("secrets", yes_or_no(verdict.sensitive), ""),
         ("network", yes_or_no(verdict.network), &network),
-        ("sandbox", sandbox.0, sandbox.1),
     ];
     rows.iter()
+        .chain(&sandbox)
         .map(|(name, word, meaning)| {
             let row = format!("  {name:<9}  {word:<21}  {}", paint.paint(Tone::Quiet, meaning));
             row.trim_end().to_owned()

@@ -191,6 +191,29 @@ impl Course {
         nature
     }
 
+    /// Whether opening a file of this name does something, in every folder where that could happen.
+    pub(super) fn acts(&self, arg: &Arg<'_>, depth: usize) -> bool {
+        let one = |arg: &Arg<'_>| {
+            let Some(name) = written(arg) else { return false };
+            if self.stays() {
+                return secret::acts(arg);
+            }
+            secret::acts(arg)
+                || relative(name).is_some_and(|name| {
+                    self.anywhere.get() && secret::could_act_somewhere(&name)
+                        || self
+                            .folders
+                            .borrow()
+                            .iter()
+                            .any(|folder| secret::acts(&below(folder, arg, &name)))
+                })
+        };
+        match self.values(arg, depth) {
+            Some(values) => values.iter().any(one),
+            None => one(arg),
+        }
+    }
+
     /// Whether a file operand, should it be a folder, holds secrets, wherever it could be.
     pub(super) fn folder_holds_secrets(&self, arg: &Arg<'_>, depth: usize) -> bool {
         let one = |arg: &Arg<'_>| {

@@ -314,10 +314,10 @@ impl Parse<'_, '_> {
         }
         let course = self.context.course;
         let depth = self.context.depth;
-        let acts = course.nature(arg, depth).acts
+        let acts = course.acts(arg, depth)
             || arg.text().is_some_and(|text| {
                 // `-f/dev/watchdog`, `if=/dev/watchdog`, `driver=file,filename=/dev/watchdog`
-                pieces(text).any(|piece| course.nature(&Arg::known(piece.to_owned()), depth).acts)
+                pieces(text).any(|piece| course.acts(&Arg::known(piece), depth))
             });
         if acts {
             self.report.write(
