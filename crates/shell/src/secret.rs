@@ -577,7 +577,7 @@ fn is_secret(path: &str) -> bool {
 
 /// Whether a path that a tool was given, a file or a folder with all below it, shows secrets.
 pub(crate) fn path_shows_secrets(path: &str) -> bool {
-    climbs_behind_a_name(path) || is_secret(&normal(path)) || tree_holds_secrets(&Arg::known(path))
+    climbs_behind_a_name(path) || is_secret(&normal(path)) || holds_secrets(&Arg::known(path))
 }
 
 /// Folders that hold secrets, at any depth, by the patterns of the secrets.
@@ -653,6 +653,14 @@ fn is_of_process(path: &str) -> bool {
 
 /// Whether a folder that is read whole holds one of the secrets.
 pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
+    holds_secrets(arg)
+        || arg
+            .text()
+            .is_some_and(|path| is_of_process(normal(path).trim_end_matches('/')))
+}
+
+/// The same, but for the folders of processes, whose names are no secret.
+fn holds_secrets(arg: &Arg<'_>) -> bool {
     let Some(path) = arg.text() else { return true };
     if climbs_behind_a_name(path) {
         return true;
@@ -673,8 +681,7 @@ pub(crate) fn tree_holds_secrets(arg: &Arg<'_>) -> bool {
             | "/var"
             | "/var/lib"
             | "/var/run"
-    ) || is_of_process(path)
-        || is_one_of(path, &HOLD_SECRETS)
+    ) || is_one_of(path, &HOLD_SECRETS)
         || SECRETS.iter().any(|secret| {
             let folder = secret.strip_suffix("/**").unwrap_or(secret);
             folder
