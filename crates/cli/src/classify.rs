@@ -53,6 +53,7 @@ pub(crate) struct Arguments {
 
 /// A verdict in the form that programs rely on: these fields, in this order.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the fields that programs rely on")]
 struct Report<'a> {
     command: &'a str,
     intent: Intent,

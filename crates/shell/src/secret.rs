@@ -394,6 +394,10 @@ fn is_one_of(path: &str, known: &[Known]) -> bool {
 
 /// What reading an argument as a file means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent findings, each of them asked by its name"
+)]
 pub(crate) struct Nature {
     pub(crate) secret: bool,
     pub(crate) endless: bool,
