@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use crate::load::Outside;
 use crate::problem::Problem;
 use crate::tree::{Data, Node, Text};
 
@@ -18,6 +19,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) folder: &'a Path,
     /// The files that were read.
     pub(crate) read: RefCell<Vec<PathBuf>>,
+    /// The values that were put in.
+    pub(crate) values: RefCell<Vec<Outside>>,
 }
 
 /// Puts values in, everywhere in the tree.
@@ -76,7 +79,13 @@ fn resolve(text: &str, sources: &Sources<'_>) -> Result<Text, Wrong> {
             };
             let (found, origin) = reference(&after[..end], sources)?;
             value.push_str(&found);
-            origins.extend(origin);
+            if let Some(origin) = origin {
+                sources.values.borrow_mut().push(Outside {
+                    value: found,
+                    origin: origin.clone(),
+                });
+                origins.push(origin);
+            }
             interpolated = true;
             rest = &after[end + 1..];
         } else {

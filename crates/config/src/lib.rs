@@ -7,7 +7,8 @@
 //!
 //! Data walks: bytes become a [`tree`] of values with places (`tree`), values from outside go into its texts, never into its
 //! structure (`interpolate`), secrets that are written out are refused (`literal`), the tree is compared with the schema that the types yield (`shape`), typed values are read
-//! out of it (`de`), what they say about each other is checked (`check`), and a view for people is made (`view`).
+//! out of it (`de`), what they say about each other is checked (`check`), what is wrong is said without any value from outside
+//! (`outside`), and a view for people is made (`view`).
 //! [`Loader`] does all of that.
 //!
 //! Paths in the file are relative to the folder that the file is in.
@@ -18,6 +19,7 @@ mod de;
 mod interpolate;
 mod literal;
 mod load;
+mod outside;
 mod paths;
 mod problem;
 mod record;
@@ -30,7 +32,7 @@ mod view;
 pub use config::{
     Config, Control, Gate, McpServer, Notification, Prompts, Queue, RequireReadSandbox, Retention, Transport,
 };
-pub use load::{FILE_NAME, Loaded, Loader, load};
+pub use load::{FILE_NAME, Loaded, Loader, Outside, load};
 pub use problem::{Error, Place, Problem};
 pub use record::{Record, RecordKey, Ship};
 pub use schema::schema;

@@ -3,16 +3,33 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use interlock_store::Options as StoreOptions;
 
 use crate::interpolate::{Sources, interpolate};
+use crate::outside::{self, Found};
 use crate::problem::{Error, Problem};
 use crate::tree::{Data, MAX_BYTES, Name, Node};
 use crate::{Config, check, de, literal, paths, schema, shape, tree, view};
 
 /// What the file is called.
 pub const FILE_NAME: &str = "interlock.yaml";
+
+/// A value that came from the environment or from a file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// The value.
+    pub value: String,
+    /// Where it came from: the name of a variable, or `file PATH`.
+    pub origin: String,
+}
+
+impl std::fmt::Debug for Outside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "[from {}]", self.origin)
+    }
+}
 
 /// A configuration, and where it came from.
 #[derive(Clone, Debug)]
@@ -25,6 +42,8 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     /// The files whose contents stand in the configuration: no tool may read them.
     pub secret_files: Vec<PathBuf>,
+    /// The values that came from the environment or from files: no message may repeat them.
+    pub outside: Vec<Outside>,
     data_folder: PathBuf,
 }
 
@@ -91,6 +110,7 @@ impl Loader {
                 file: None,
                 warnings: Vec::new(),
                 secret_files: Vec::new(),
+                outside: Vec::new(),
                 data_folder: self.data_folder(),
             }),
         }
@@ -115,11 +135,12 @@ impl Loader {
     pub fn parse(&self, file: &Path, bytes: &[u8]) -> Result<Loaded, Error> {
         let folder = file.parent().unwrap_or(Path::new(""));
         self.understand(folder, bytes)
-            .map(|(config, warnings, secret_files)| Loaded {
+            .map(|(config, warnings, secret_files, outside)| Loaded {
                 config,
                 file: Some(file.to_owned()),
                 warnings,
                 secret_files,
+                outside,
                 data_folder: self.data_folder(),
             })
             .map_err(|mut problems| {
@@ -136,30 +157,63 @@ impl Loader {
         &self,
         folder: &Path,
         bytes: &[u8],
-    ) -> Result<(Config, Vec<Problem>, Vec<PathBuf>), Vec<Problem>> {
-        let mut tree = tree::read(bytes).map_err(|problem| vec![problem])?;
-        let mut problems = Vec::new();
+    ) -> Result<(Config, Vec<Problem>, Vec<PathBuf>, Vec<Outside>), Vec<Problem>> {
+        let written = tree::read(bytes).map_err(|problem| vec![problem])?;
+        let mut tree = written.clone();
+        let mut unresolved = Vec::new();
         let sources = Sources {
             variable: &|name| self.environment.get(name).cloned(),
             folder,
             read: RefCell::default(),
+            values: RefCell::default(),
         };
-        interpolate(&mut tree, "", &sources, &mut problems);
-        shape::check(&schema(), &tree, &mut problems);
-        literal::no_literal_secrets(&tree, &mut problems);
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        let mut config = typed(&tree)?;
+        interpolate(&mut tree, "", &sources, &mut unresolved);
+        let (config, found) = self.examine(&tree, folder, &unresolved);
+        let examine = |tree: &Node| self.examine(tree, folder, &unresolved).1;
+        let found = outside::told(&written, &tree, found, examine);
+        let Some(mut config) = config.filter(|_| found.problems.is_empty()) else {
+            return Err(found.problems);
+        };
         let view = view::of(&config, Some(&tree));
         paths::resolve(&mut config, folder);
-        let mut warnings = check::references(&config, &tree, &|name| self.environment.contains_key(name))?;
-        warnings.sort();
         config.view = Some(view);
         let mut secret_files = sources.read.into_inner();
         secret_files.extend(config.infrastructure.key_files().cloned());
         secret_files.extend(config.server.secret_files().cloned());
-        Ok((config, warnings, secret_files))
+        Ok((config, found.warnings, secret_files, sources.values.into_inner()))
+    }
+
+    /// The configuration of a tree, and everything that is wrong with it, beginning with what is known already. The paths in
+    /// it are as they are written.
+    fn examine(&self, tree: &Node, folder: &Path, known: &[Problem]) -> (Option<Config>, Found) {
+        static SCHEMA: LazyLock<serde_json::Value> = LazyLock::new(schema);
+        let mut problems = known.to_vec();
+        shape::check(&SCHEMA, tree, &mut problems);
+        literal::no_literal_secrets(tree, &mut problems);
+        let wrong = |problems| Found {
+            problems,
+            warnings: Vec::new(),
+        };
+        if !problems.is_empty() {
+            return (None, wrong(problems));
+        }
+        let config = match typed(tree) {
+            Ok(config) => config,
+            Err(problems) => return (None, wrong(problems)),
+        };
+        let mut resolved = config.clone();
+        paths::resolve(&mut resolved, folder);
+        match check::references(&resolved, tree, &|name| self.environment.contains_key(name)) {
+            Ok(mut warnings) => {
+                warnings.sort();
+                let found = Found {
+                    problems: Vec::new(),
+                    warnings,
+                };
+                (Some(config), found)
+            }
+            Err(problems) => (None, wrong(problems)),
+        }
     }
 
     fn user_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {

@@ -8,11 +8,14 @@ use crate::tree::{Data, Node, Text};
 /// The configuration with its defaults, without anything that came from the environment or a file.
 pub(crate) fn of(config: &Config, tree: Option<&Node>) -> Value {
     let mut view = serde_json::to_value(config).unwrap_or_default();
-    interlock_mask::Masker::built_in().mask_value(&mut view);
+    // Before masking: a text of which a part was masked is not found by what it is.
     if let Some(tree) = tree {
         let mut texts = Vec::new();
         collect(tree, &mut texts);
         hide_equal(&mut view, &texts);
+    }
+    interlock_mask::Masker::built_in().mask_value(&mut view);
+    if let Some(tree) = tree {
         hide_at(&mut view, tree);
     }
     view

@@ -215,10 +215,7 @@ impl Check<'_> {
     fn queue(&mut self) {
         let queue = &self.config.queue;
         if queue.heartbeat >= queue.orphan_after {
-            let message = format!(
-                "a process that speaks every {} is given up after {}",
-                queue.heartbeat, queue.orphan_after
-            );
+            let message = "a process is given up before it has to speak again";
             let path = if self.tree.has(&["queue", "orphan_after"]) {
                 "orphan_after"
             } else {
