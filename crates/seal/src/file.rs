@@ -33,6 +33,14 @@ pub(crate) fn load_or_create(path: &Path) -> Result<Signer, Error> {
     }
 }
 
+/// The key in the file; nothing if there is no file.
+pub(crate) fn load_present(path: &Path) -> Result<Option<Signer>, Error> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        _ => load(path).map(Some),
+    }
+}
+
 fn load(path: &Path) -> Result<Signer, Error> {
     let found = std::fs::symlink_metadata(path).map_err(|error| failed(path, "read", &error))?;
     if !found.is_file() {
@@ -122,6 +130,17 @@ mod tests {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert!(KeySource::create(&path).is_err(), "a key is never replaced");
+    }
+
+    #[test]
+    fn looking_for_a_key_creates_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/record.key");
+        assert!(KeySource::File(path.clone()).load_present().unwrap().is_none());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let made = KeySource::create(&path).unwrap().public();
+        let found = KeySource::File(path).load_present().unwrap();
+        assert_eq!(found.map(|signer| signer.public()), Some(made));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The key that signs, and the public keys that are trusted.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::{PublicKey, Purpose, Signature, Signer};
@@ -9,6 +10,7 @@ use crate::{PublicKey, Purpose, Signature, Signer};
 pub struct Keyring {
     signer: Option<Arc<Signer>>,
     trusted: Vec<PublicKey>,
+    marks: Option<PathBuf>,
 }
 
 impl Keyring {
@@ -17,6 +19,7 @@ impl Keyring {
         Self {
             trusted: vec![signer.public()],
             signer: Some(Arc::new(signer)),
+            marks: None,
         }
     }
 
@@ -25,6 +28,7 @@ impl Keyring {
         Self {
             signer: None,
             trusted: trusted.into_iter().collect(),
+            marks: None,
         }
     }
 
@@ -33,6 +37,19 @@ impl Keyring {
     pub fn trusting(mut self, earlier: impl IntoIterator<Item = PublicKey>) -> Self {
         self.trusted.extend(earlier);
         self
+    }
+
+    /// The same, and keeps the last signed end of each store in this folder, which lies outside the stores: a store whose end
+    /// was cut off is noticed.
+    #[must_use]
+    pub fn keeping_marks(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.marks = Some(folder.into());
+        self
+    }
+
+    /// The folder with the last signed end of each store, if one is kept.
+    pub fn marks(&self) -> Option<&Path> {
+        self.marks.as_deref()
     }
 
     /// What signs, if anything does.

@@ -80,6 +80,14 @@ impl KeySource {
         }
     }
 
+    /// The same, without creating a file that is missing.
+    pub fn load_present(&self) -> Result<Option<Signer>, Error> {
+        match self {
+            Self::File(path) => file::load_present(path),
+            Self::Environment(_) | Self::Credential(_) => self.load().map(Some),
+        }
+    }
+
     /// Writes a new key to a file that does not exist yet.
     pub fn create(path: &Path) -> Result<Signer, Error> {
         file::create(path)

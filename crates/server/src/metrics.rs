@@ -132,6 +132,10 @@ const COUNTERS: &[(&str, &str)] = &[
 
 /// Every gauge, and what it shows.
 const GAUGES: &[(&str, &str)] = &[
+    (
+        "interlock_altered_sessions",
+        "Sessions whose record was found changed outside Interlock, ever",
+    ),
     ("interlock_build_info", "1, with the version as a label"),
     (
         "interlock_hub_position",
@@ -269,6 +273,7 @@ async fn measure(app: &App) {
                 gauge!("interlock_queue_sessions", "status" => status.as_str())
                     .set(as_float(count.map_or(0, |(_, count)| *count)));
             }
+            gauge!("interlock_altered_sessions").set(as_float(counts.altered));
             gauge!("interlock_open_holds").set(as_float(counts.open_holds));
         }
         // The other numbers are worth having, then more than ever.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
+use jiff::Timestamp;
 
 use crate::Switch;
 
@@ -65,6 +66,48 @@ pub enum Error {
     Unsealed {
         /// How many sessions.
         sessions: u64,
+    },
+    /// The store does not reach as far as its mark.
+    #[error(
+        "the store is not the one that was signed last ({why}; signed {at:.0}, says {}): its end was cut off, or an older copy or \
+         another store was put in its place. Put the newest copy back. If you know why, for example because you restored a \
+         backup, `interlock record adopt` goes on with the store as it is", file.display()
+    )]
+    Behind {
+        /// The mark.
+        file: PathBuf,
+        /// When the mark was signed.
+        at: Timestamp,
+        /// What is missing or different.
+        why: String,
+    },
+    /// The mark of the store cannot be used.
+    #[error(
+        "the mark of this store, {}, does not count: {why}. If you know why, `interlock record adopt` makes a new one", file.display()
+    )]
+    Mark {
+        /// The mark.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Somebody wrote to the audit log without the key.
+    #[error(
+        "the audit log was changed outside Interlock ({why}); it is not signed. Run `interlock audit verify`, and restore a backup. \
+         If you know why, `interlock record adopt` signs it as it is"
+    )]
+    Unsigned {
+        /// What.
+        why: String,
+    },
+    /// The database does something by itself that this version did not put there.
+    #[error(
+        "the database holds the trigger or view `{name}`, which is not Interlock's: it could change what is written. Look at it with \
+         `sqlite3 FILE .schema`, and remove it or restore a backup"
+    )]
+    Planted {
+        /// Its name.
+        name: String,
     },
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]

@@ -21,6 +21,7 @@ mod derive;
 mod error;
 mod feed;
 mod lists;
+mod mark;
 mod notes;
 mod options;
 mod outline;
@@ -54,7 +55,7 @@ pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
     Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
-pub use seal::{Checkpoint, Problem, RecordVerified, Seal, SealState};
+pub use seal::{Checkpoint, Compared, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState};
 pub use store::Store;
 pub use switch::{Switch, SwitchMove};
 pub use used::{ModelHealth, SessionUse};

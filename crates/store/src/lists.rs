@@ -94,6 +94,8 @@ pub struct Counts {
     pub by_status: Vec<(Status, u64)>,
     /// How many holds are open, not counting those of deleted ones.
     pub open_holds: u64,
+    /// How many sessions were found changed outside Interlock, ever.
+    pub altered: u64,
 }
 
 /// An answer of the gate, found in the events.

@@ -1,10 +1,13 @@
 //! Signatures over what is kept: what they say, and how they are checked.
 
+use std::path::PathBuf;
+
 use interlock_protocol::{ContentHash, SessionId};
 use interlock_seal::{Keyring, PublicKey, Signature};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::mark::Mark;
 use crate::sqlite::look;
 use crate::{AuditVerified, Error, Store};
 
@@ -36,7 +39,7 @@ pub struct Seal {
 pub struct Checkpoint {
     /// Its place: 1 for the first.
     pub number: u64,
-    /// When the last entry was written.
+    /// When the last of the two was written.
     pub at: Timestamp,
     /// The number of the last entry of the audit log.
     pub audit_number: u64,
@@ -103,6 +106,40 @@ pub struct Problem {
     pub what: String,
 }
 
+/// The last signed end of the store that is kept outside of it, beside the key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum MarkState {
+    /// This machine keeps none for this store.
+    None,
+    /// It is kept in this file.
+    Kept {
+        /// The file.
+        file: PathBuf,
+        /// The newest checkpoint in it.
+        checkpoint: Box<Checkpoint>,
+    },
+}
+
+/// What a hash that was kept elsewhere is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", content = "number", rename_all = "snake_case")]
+pub enum HeadFound {
+    /// Of this entry of the audit log.
+    Entry(u64),
+    /// Of this seal.
+    Seal(u64),
+}
+
+/// What comparing the store with a checkpoint that was kept elsewhere came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// Why the store is not the one that the checkpoint signs, or does not reach so far; nothing where it is and does.
+    pub fault: Option<String>,
+}
+
 /// What checking the whole record came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecordVerified {
@@ -120,6 +157,8 @@ pub struct RecordVerified {
     pub sessions_in_progress: u64,
     /// How many sessions are older than signing.
     pub sessions_older: u64,
+    /// The last signed end that is kept outside the store.
+    pub mark: MarkState,
     /// What is not as it was signed. At most [`RecordVerified::MOST`] are listed.
     pub problems: Vec<Problem>,
     /// How many problems there are in all.
@@ -154,16 +193,49 @@ impl Store {
         self.look(look::last_checkpoint).await
     }
 
-    /// Whether an entry of the audit log has this hash.
-    pub async fn has_audit_entry(&self, hash: &ContentHash) -> Result<bool, Error> {
+    /// What has this hash: an entry of the audit log, a seal, or nothing.
+    pub async fn find_head(&self, hash: &ContentHash) -> Result<Option<HeadFound>, Error> {
         let hash = *hash;
-        self.look(move |conn| look::has_audit_entry(conn, &hash)).await
+        self.look(move |conn| look::find_head(conn, &hash)).await
     }
 
-    /// Checks the audit log, its checkpoints, the seals and, if wanted, the rows of every session.
-    pub async fn verify_record(&self, keyring: &Keyring, sessions: bool) -> Result<RecordVerified, Error> {
+    /// Compares the store with checkpoints that were kept elsewhere: signature, audit entry and seal.
+    pub async fn compare(
+        &self,
+        keyring: &Keyring,
+        checkpoints: Vec<Checkpoint>,
+    ) -> Result<Vec<Compared>, Error> {
         let keyring = keyring.clone();
-        self.look(move |conn| look::verify_record(conn, &keyring, sessions))
-            .await
+        self.look(move |conn| {
+            let compared = checkpoints.iter().map(|checkpoint| {
+                let fault = if !keyring.trusts(&checkpoint.public_key) {
+                    Some(format!(
+                        "it is signed by the key {}, which is not trusted",
+                        checkpoint.public_key
+                    ))
+                } else if !checkpoint.verifies(&keyring) {
+                    Some("its signature does not fit".to_owned())
+                } else {
+                    look::misfit(conn, checkpoint)?
+                };
+                Ok(Compared {
+                    checkpoint: checkpoint.clone(),
+                    fault,
+                })
+            });
+            compared.collect()
+        })
+        .await
+    }
+
+    /// Checks the audit log, its checkpoints, the seals, the mark if the keyring keeps one and, if wanted, the rows of every
+    /// session.
+    pub async fn verify_record(&self, keyring: &Keyring, sessions: bool) -> Result<RecordVerified, Error> {
+        let (keyring, path) = (keyring.clone(), self.path().to_owned());
+        self.look(move |conn| {
+            let mark = Mark::of(Some(&keyring), &path);
+            look::verify_record(conn, &keyring, mark.as_ref(), sessions)
+        })
+        .await
     }
 }

@@ -128,11 +128,7 @@ impl Store {
             .then(|| self.backend.keyring().cloned())
             .flatten();
         let checked = session.clone();
-        let Applied {
-            last_event,
-            went_on,
-            wakes,
-        } = self
+        let applied = self
             .backend
             .write(durable, move |conn| {
                 if check.is_some() {
@@ -140,7 +136,12 @@ impl Store {
                 }
                 sqlite::apply(conn, &prepared)
             })
-            .await?;
+            .await;
+        let Applied {
+            last_event,
+            went_on,
+            wakes,
+        } = self.met(nanoseconds(at)?, applied).await?;
         if wakes {
             self.wake();
         }
@@ -208,12 +209,14 @@ impl Store {
     ) -> Result<(), Error> {
         let (session, limits, now) = (session.clone(), *limits, nanoseconds(now)?);
         let keyring = self.backend.keyring().cloned();
-        self.backend
+        let submitted = self
+            .backend
             .write(true, move |conn| {
                 write::check(conn, keyring.as_ref(), &session)?;
                 write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)
             })
-            .await?;
+            .await;
+        self.met(now, submitted).await?;
         self.wake();
         Ok(())
     }
@@ -265,7 +268,8 @@ impl Store {
                 write::check(conn, keyring.as_ref(), &session)?;
                 write::claim(conn, &session, &worker, now)
             })
-            .await?;
+            .await;
+        let claim = self.met(now, claim).await?;
         self.tell();
         Ok(claim)
     }
@@ -286,9 +290,24 @@ impl Store {
                 write::check(conn, keyring.as_ref(), &session)?;
                 write::reopen(conn, &session, &worker, now)
             })
-            .await?;
+            .await;
+        let reopened = self.met(now, reopened).await?;
         self.tell();
         Ok(reopened)
+    }
+
+    /// A session that was changed outside Interlock, and refused for that, is in the audit log.
+    async fn met<T>(&self, now: i64, done: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::Altered { session, what }) = &done {
+            tracing::error!(%session, what, "the record of a session was changed outside Interlock; it is refused");
+            let (session, what) = (session.clone(), what.clone());
+            self.backend
+                .write(true, move |conn| {
+                    write::note_altered(conn, session.as_str(), &what, now)
+                })
+                .await?;
+        }
+        done
     }
 
     /// This worker is alive.

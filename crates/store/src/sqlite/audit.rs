@@ -99,10 +99,38 @@ pub(crate) fn audit(conn: &Connection, deed: &Deed, at: i64, details: &str) -> R
     })
 }
 
-pub(crate) fn has_audit_entry(conn: &Connection, hash: &ContentHash) -> Result<bool, Error> {
-    Ok(conn
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM audit WHERE hash = ?)")?
-        .query_row([hash.as_bytes()], |row| row.get(0))?)
+/// What was added after an entry and is not this action, or does not follow: the first such entry, and why. Also where the
+/// log ends before that entry.
+pub(super) fn added_after(
+    conn: &Connection,
+    last: u64,
+    hash: &ContentHash,
+    action: &str,
+) -> Result<Option<String>, Error> {
+    let (end, _) = end(conn)?;
+    let last = i64::try_from(last).unwrap_or(i64::MAX);
+    if end < last {
+        return Ok(Some(format!(
+            "the audit log ends at entry {end}, and {last} are signed"
+        )));
+    }
+    let mut expected = (last, hash.as_bytes().to_vec());
+    let mut statement = conn.prepare_cached(&format!("{ENTRY} WHERE number > ? ORDER BY number"))?;
+    let mut added = statement.query([last])?;
+    while let Some(row) = added.next()? {
+        let next = expected.0 + 1;
+        if let Some((number, why)) = misfit(row, next, &expected.1)? {
+            return Ok(Some(format!("audit entry {number}: {why}")));
+        }
+        let done: String = row.get(3)?;
+        if done != action {
+            return Ok(Some(format!(
+                "audit entry {next} (`{done}`) was written without the signing key"
+            )));
+        }
+        expected = (next, row.get(7)?);
+    }
+    Ok((end != expected.0).then(|| format!("the audit log ends at entry {}, and not at {end}", expected.0)))
 }
 
 fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Error> {

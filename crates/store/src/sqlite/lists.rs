@@ -223,6 +223,7 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
     Ok(Counts {
         by_status,
         open_holds: number(open)?,
+        altered: super::seal::altered_sessions(conn)?,
     })
 }
 

@@ -126,6 +126,22 @@ pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), E
     Ok(())
 }
 
+/// Every trigger and view is one of ours: they run whenever something is written.
+pub(super) fn check_triggers(conn: &Connection) -> Result<(), Error> {
+    let ours = triggers(&super::open::memory()?)?;
+    match triggers(conn)?.into_iter().find(|found| !ours.contains(found)) {
+        Some((name, _)) => Err(Error::Planted { name }),
+        None => Ok(()),
+    }
+}
+
+fn triggers(conn: &Connection) -> Result<Vec<(String, String)>, Error> {
+    Ok(conn
+        .prepare("SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('trigger', 'view')")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?)
+}
+
 /// A copy of the file as it was, next to it, under a name that nothing has.
 ///
 /// Called while this process holds the write lock: nobody changes anything in between.

@@ -34,8 +34,9 @@ use interlock_seal::Keyring;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 
+use crate::mark::Mark;
 use crate::{Error, Open, Options, Place};
-use writer::{Message, QUEUE, Task, Writer};
+use writer::{Message, QUEUE, Signing, Task, Writer};
 
 pub(crate) use apply::{Applied, apply};
 pub(crate) use open::{integrity, no_orphans};
@@ -56,13 +57,13 @@ pub(crate) mod write {
     pub(crate) use super::retain::{
         purge_some, purgeable, restore, set_setting, soft_delete, soft_delete_some,
     };
-    pub(crate) use super::seal::check;
+    pub(crate) use super::seal::{check, note_altered};
     pub(crate) use super::switch::move_switch;
 }
 
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
-    pub(crate) use super::audit::{audit_entries, has_audit_entry, verify_audit};
+    pub(crate) use super::audit::{audit_entries, verify_audit};
     pub(crate) use super::feed::{all_events, last_position, session_events};
     pub(crate) use super::lists::{
         calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,
@@ -77,7 +78,7 @@ pub(crate) mod look {
         find_session, hold, holds, last_sequence, messages, readings, runs, session, sessions, setting,
         snapshot, timeline, tokens, writers,
     };
-    pub(crate) use super::seal::{last_checkpoint, seal_state, verify_record};
+    pub(crate) use super::seal::{find_head, last_checkpoint, misfit, seal_state, verify_record};
     pub(crate) use super::switch::switch;
     pub(crate) use super::trace::{facts, interactions, steps};
     pub(crate) use super::usage::{tool_use, usage};
@@ -113,13 +114,13 @@ impl Backend {
     }
 
     pub(crate) fn open_without_key(options: &Options) -> Result<Self, Error> {
-        Self::open_by(options, None, |_, _| Ok(()))
+        Self::open_by(options, None, |_, _, _| Ok(()))
     }
 
     fn open_by(
         options: &Options,
         keyring: Option<Keyring>,
-        begin: impl Fn(&Connection, Option<&Keyring>) -> Result<(), Error>,
+        begin: impl Fn(&Connection, Option<&Keyring>, Option<&Mark>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let path = options
             .path()
@@ -137,9 +138,17 @@ impl Backend {
         };
         let (jobs, thread) = match conn {
             Some(conn) => {
-                begin(&conn, keyring.as_ref()).map_err(|error| error.at(&path))?;
+                let on_disk = options.place != Place::Memory;
+                let mark = Mark::of(keyring.as_ref().filter(|_| on_disk), &path);
+                begin(&conn, keyring.as_ref(), mark.as_ref()).map_err(|error| error.at(&path))?;
+                // Nobody else reaches what is in memory alone.
+                let before = match keyring {
+                    Some(_) if on_disk => Some(open::reader(&path, busy).map_err(|error| error.at(&path))?),
+                    _ => None,
+                };
                 let (jobs, received) = mpsc::channel(QUEUE);
-                let writer = Writer::new(conn, path.clone(), keyring.clone());
+                let signing = keyring.clone().map(|keyring| Signing::new(keyring, mark, before));
+                let writer = Writer::new(conn, path.clone(), signing);
                 let thread = std::thread::Builder::new()
                     .name("store".to_owned())
                     .spawn(move || writer.run(received))

@@ -11,7 +11,7 @@ use super::{read, seal};
 use crate::prepare::{integer, is_terminal, json, nanoseconds};
 use crate::queue::{Cancelled, Concurrency, QueueLimits, Submitted};
 use crate::row::event_row;
-use crate::{Claim, Deed, Error, NewSession, Session};
+use crate::{Claim, Error, NewSession, Session};
 
 /// Workers that were not heard of for this long, and have no session, are forgotten.
 const FORGET_WORKERS_AFTER: i64 = 24 * 60 * 60 * 1_000_000_000;
@@ -195,15 +195,7 @@ fn set_aside(conn: &Connection, key: i64, now: i64, error: &Error) -> Result<(),
     tracing::error!(%session, what, "the record of a session was changed outside Interlock; the session fails");
     let stands = set_status(conn, key, now, Status::Failed, None, Some(&error.to_string()))?;
     tell_status(conn, key, now, stands)?;
-    let deed = Deed {
-        at: read::time(now)?,
-        actor: None,
-        action: "session.altered".to_owned(),
-        subject: Some(session.to_string()),
-        details: serde_json::json!({ "what": what }),
-    };
-    let details = json("the facts of an audit entry", &deed.details)?;
-    super::audit::audit(conn, &deed, now, &details).map(drop)
+    seal::note_altered(conn, session.as_str(), what, now)
 }
 
 pub(crate) fn claim(

@@ -3,22 +3,32 @@
 //! A trigger notes each session that was changed and that nobody works on. Before the transaction is committed, each of
 //! them gets a seal: the digests of its rows, chained to the seal before it and signed. A session in progress changes with
 //! every step and is sealed when it pauses or ends.
+//!
+//! Nothing is signed that somebody else wrote. A session whose rows were not what was signed before this transaction gets a
+//! seal that says so, for good; and entries of the audit log that were added without the key stay unsigned.
 
 use interlock_protocol::{ContentHash, SessionId, Status};
 use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::audit::verify_audit;
-use super::digest;
+use super::audit::{added_after, audit, verify_audit};
 use super::fault::text;
 use super::read::{hash, number, time};
-use crate::Error;
-use crate::seal::{Checkpoint, Problem, RecordVerified, Seal, SealState};
+use super::{digest, migrate};
+use crate::mark::Mark;
+use crate::seal::{Checkpoint, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState};
+use crate::{Deed, Error};
 
 /// What the first seal says in place of a session and a status.
 const GENESIS: &str = "genesis";
 /// What the last seal of a session says that retention removed.
 const REMOVED: &str = "removed";
+/// What the seal of a session says whose rows were not what was signed when it changed next.
+const ALTERED: &str = "altered";
+/// The entry of the audit log about such a session.
+const ALTERED_DEED: &str = "session.altered";
+/// What may be written without the key: whatever stops writes.
+const WITHOUT_KEY: &str = "writes.stopped";
 
 /// The sessions that this transaction changed.
 const NOTE_CHANGES: &str = "\
@@ -27,6 +37,8 @@ CREATE TEMP TRIGGER session_changed AFTER UPDATE ON main.sessions
 WHEN new.status NOT IN ('in_progress', 'cancelling') OR old.status NOT IN ('in_progress', 'cancelling') BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
 CREATE TEMP TRIGGER session_added AFTER INSERT ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (new.id); END;
 CREATE TEMP TRIGGER session_removed AFTER DELETE ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (old.id); END;
+CREATE TEMP TRIGGER note_written AFTER INSERT ON main.notes WHEN new.session IS NOT NULL BEGIN INSERT OR IGNORE INTO changed VALUES (new.session); END;
+CREATE TEMP TRIGGER note_forgotten AFTER DELETE ON main.notes WHEN old.session IS NOT NULL BEGIN INSERT OR IGNORE INTO changed VALUES (old.session); END;
 ";
 
 const COLUMNS: &str = "number, session, status, at, parts, previous, public_key, signature, hash";
@@ -174,76 +186,122 @@ fn add(
     Ok(())
 }
 
-/// Makes a connection that writes ready to sign. A store that holds sessions and no seal is refused: it may have lost them.
-pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), Error> {
-    begin_with(conn, keyring, Unsealed::Refused)
+/// Makes a connection that writes ready to sign. A store is refused that holds sessions and no seal, that ends before its
+/// mark, or whose audit log was added to without the key: somebody cut it off or wrote to it.
+pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>, mark: Option<&Mark>) -> Result<(), Error> {
+    begin_with(conn, keyring, mark, Found::Checked)
 }
 
-/// The same for a store that is known to be older than signing: says which sessions are.
-pub(super) fn adopt(conn: &Connection, keyring: Option<&Keyring>) -> Result<(), Error> {
-    begin_with(conn, keyring, Unsealed::Adopted)
+/// The same for a store that somebody says is as it should be: it is signed as it is.
+pub(super) fn adopt(conn: &Connection, keyring: Option<&Keyring>, mark: Option<&Mark>) -> Result<(), Error> {
+    begin_with(conn, keyring, mark, Found::Adopted)
 }
 
-/// What becomes of a store that holds sessions and no seal.
+/// What becomes of a store that is not as it was left.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unsealed {
-    Refused,
+enum Found {
+    Checked,
     Adopted,
 }
 
-fn begin_with(conn: &Connection, keyring: Option<&Keyring>, unsealed: Unsealed) -> Result<(), Error> {
-    let signed = last(conn)?.is_some();
+fn begin_with(
+    conn: &Connection,
+    keyring: Option<&Keyring>,
+    mark: Option<&Mark>,
+    found: Found,
+) -> Result<(), Error> {
     let Some(keyring) = keyring else {
-        return if signed { Err(Error::NoSigningKey) } else { Ok(()) };
+        return match last(conn)? {
+            Some(_) => Err(Error::NoSigningKey),
+            None => Ok(()),
+        };
     };
     if keyring.signer().is_none() {
         return Err(Error::NoSigningKey);
     }
     conn.execute_batch(NOTE_CHANGES)?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    let begun = match seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)? {
-        Some(first) => match first.fault(keyring) {
-            Some(why) => Err(Error::Seals {
-                why: format!("seal 1: {why}"),
-            }),
-            None => newest_fits(conn, keyring),
-        },
-        None if signed => Err(Error::Seals {
-            why: "the first seal is missing".to_owned(),
-        }),
-        None if unsealed == Unsealed::Refused && sessions(conn)? > 0 => Err(Error::Unsealed {
-            sessions: sessions(conn)?,
-        }),
-        None => {
-            let newest: i64 =
-                conn.query_row("SELECT coalesce(max(key), 0) FROM sessions", [], |row| row.get(0))?;
-            let at: i64 = conn.query_row(
-                "SELECT coalesce(max(last_interaction_at), 0) FROM sessions",
-                [],
-                |row| row.get(0),
-            )?;
-            add(
-                conn,
-                keyring,
-                (GENESIS, GENESIS, at),
-                newest.to_be_bytes().to_vec(),
-            )
-        }
-    };
-    match begun {
-        Ok(()) => Ok(conn.execute_batch("COMMIT")?),
+    match begin_signing(conn, keyring, mark, found) {
+        Ok(()) => conn.execute_batch("COMMIT")?,
         Err(error) => {
             conn.execute_batch("ROLLBACK")?;
-            Err(error)
+            return Err(error);
         }
     }
+    // The next transaction that reaches the disk makes a new one.
+    match mark {
+        Some(mark) if found == Found::Adopted => mark.remove(),
+        _ => Ok(()),
+    }
+}
+
+fn begin_signing(
+    conn: &Connection,
+    keyring: &Keyring,
+    mark: Option<&Mark>,
+    found: Found,
+) -> Result<(), Error> {
+    // What a planted trigger writes would be signed with the rest.
+    migrate::check_triggers(conn)?;
+    let signed = last(conn)?.is_some();
+    match seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)? {
+        Some(first) => match first.fault(keyring) {
+            Some(why) => {
+                return Err(Error::Seals {
+                    why: format!("seal 1: {why}"),
+                });
+            }
+            None => newest_fits(conn, keyring)?,
+        },
+        None if signed => {
+            return Err(Error::Seals {
+                why: "the first seal is missing".to_owned(),
+            });
+        }
+        None => {}
+    }
+    if found == Found::Checked {
+        // The mark first: it says more than that there is no seal.
+        if let Some(mark) = mark
+            && let Some(marked) = mark.read(keyring)?
+            && let Some(why) = misfit(conn, &marked)?
+        {
+            return Err(Error::Behind {
+                file: mark.file().to_owned(),
+                at: marked.at,
+                why,
+            });
+        }
+        let (sessions, entries) = (sessions(conn)?, unsigned(conn, keyring)?);
+        match entries {
+            _ if !signed && (sessions > 0 || entries.is_some()) => return Err(Error::Unsealed { sessions }),
+            Some(why) => return Err(Error::Unsigned { why }),
+            None => {}
+        }
+    }
+    if !signed {
+        let newest: i64 =
+            conn.query_row("SELECT coalesce(max(key), 0) FROM sessions", [], |row| row.get(0))?;
+        let at: i64 = conn.query_row(
+            "SELECT coalesce(max(last_interaction_at), 0) FROM sessions",
+            [],
+            |row| row.get(0),
+        )?;
+        add(
+            conn,
+            keyring,
+            (GENESIS, GENESIS, at),
+            newest.to_be_bytes().to_vec(),
+        )?;
+    }
+    checkpoint(conn, keyring).map(drop)
 }
 
 fn sessions(conn: &Connection) -> Result<u64, Error> {
     number(conn.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?)
 }
 
-/// The newest seal is by a key that is trusted: a wrong key is noticed when the store is opened.
+/// The newest seal and checkpoint are by keys that are trusted: a wrong key is noticed when the store is opened.
 fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
     match seal_row(conn, "?1 IS NOT NULL", GENESIS)? {
         Some(row) => match row.fault(keyring) {
@@ -253,22 +311,187 @@ fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
             None => Ok(()),
         },
         None => Ok(()),
+    }?;
+    match last_checkpoint(conn)? {
+        Some(last) if !keyring.trusts(&last.public_key) => Err(Error::Seals {
+            why: format!(
+                "checkpoint {}: it is signed by the key {}, which is not trusted",
+                last.number, last.public_key
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
-/// Signs what the transaction changed. Called before it is committed.
-pub(super) fn sign_changes(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+/// Why the end of the audit log must not be signed: something other than a stop of all writes was added to it, or it was
+/// cut, since the last checkpoint. Asked when no transaction of this process has added to it.
+fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<String>, Error> {
+    let signed = last_checkpoint(conn)?;
+    if let Some(checkpoint) = &signed
+        && !checkpoint.verifies(keyring)
+    {
+        return Ok(Some(format!(
+            "checkpoint {} is not signed by a key that is trusted",
+            checkpoint.number
+        )));
+    }
+    let (number, hash) = signed.as_ref().map_or_else(
+        || (0, ContentHash::of("")),
+        |checkpoint| (checkpoint.audit_number, checkpoint.audit_hash),
+    );
+    if let Some(why) = signed
+        .as_ref()
+        .map(|signed| misfit(conn, signed))
+        .transpose()?
+        .flatten()
+    {
+        return Ok(Some(why));
+    }
+    added_after(conn, number, &hash, WITHOUT_KEY)
+}
+
+/// Whether the end of the audit log is what was signed last, before a transaction of this process begins.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// The number and the signature of the last checkpoint that was found to be good.
+    good: std::cell::RefCell<Signed>,
+    /// Whether a problem was reported already.
+    warned: std::cell::Cell<bool>,
+}
+
+impl Watch {
+    /// This process has just written this one.
+    pub(super) fn wrote(&self, signed: Signed) {
+        *self.good.borrow_mut() = signed;
+    }
+
+    /// Asked at the beginning of a transaction.
+    pub(super) fn is_signed(&self, conn: &Connection, keyring: &Keyring) -> Result<bool, Error> {
+        let signed: Option<(i64, Vec<u8>, i64, Vec<u8>)> = conn
+            .prepare_cached(
+                "SELECT number, signature, audit_number, audit_hash FROM checkpoints ORDER BY number DESC LIMIT 1",
+            )?
+            .query_row([], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
+            .optional()?;
+        let Some((number, signature, audit_number, audit_hash)) = signed else {
+            return Ok(self.good.borrow().0 == 0 && unsigned(conn, keyring)?.is_none());
+        };
+        let end: (i64, Vec<u8>) = conn
+            .prepare_cached("SELECT number, hash FROM audit_end")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (known, known_signature) = self.good.borrow().clone();
+        if (number, &signature) == (known, &known_signature) && end == (audit_number, audit_hash) {
+            return Ok(true);
+        }
+        let why = if number < known {
+            Some(format!("checkpoint {known} is missing"))
+        } else {
+            unsigned(conn, keyring)?
+        };
+        match why {
+            None => {
+                *self.good.borrow_mut() = (number, signature);
+                Ok(true)
+            }
+            Some(why) => {
+                if !self.warned.replace(true) {
+                    tracing::error!(
+                        why,
+                        "the audit log was changed outside Interlock; its end is not signed any more. Run `interlock audit verify`"
+                    );
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Signs what the transaction changed. Called before it is committed. `before` sees the store as it was before the
+/// transaction; nothing where no other process can reach it.
+pub(super) fn sign_changes(
+    conn: &Connection,
+    keyring: &Keyring,
+    before: Option<&Connection>,
+    log_is_signed: bool,
+) -> Result<Option<Signed>, Error> {
     let changed: Vec<String> = conn
         .prepare_cached("SELECT id FROM changed")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &changed {
-        seal(conn, keyring, id)?;
+        let altered = match before {
+            Some(before) => altered(before, keyring, id)?,
+            None => None,
+        };
+        match altered {
+            Some(what) => seal_altered(conn, keyring, id, &what)?,
+            None => seal(conn, keyring, id)?,
+        }
     }
     if !changed.is_empty() {
         conn.prepare_cached("DELETE FROM changed")?.execute([])?;
     }
-    checkpoint(conn, keyring)
+    if log_is_signed {
+        checkpoint(conn, keyring)
+    } else {
+        Ok(None)
+    }
+}
+
+/// What was wrong with a session before this transaction changed it.
+fn altered(before: &Connection, keyring: &Keyring, id: &str) -> Result<Option<String>, Error> {
+    let is_new = digest::key_and_status(before, id)?.is_none()
+        && of_session(before, id)?.is_none_or(|last| last.status == REMOVED);
+    if is_new {
+        return Ok(None);
+    }
+    Ok(match seal_state(before, Some(keyring), id)? {
+        SealState::Altered { what } => Some(what),
+        SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => None,
+    })
+}
+
+/// A session that was changed outside Interlock is never signed as if it were whole: its seal says that it was changed.
+fn seal_altered(conn: &Connection, keyring: &Keyring, id: &str, what: &str) -> Result<(), Error> {
+    if of_session(conn, id)?.is_some_and(|last| last.status == ALTERED) {
+        return Ok(());
+    }
+    let at: i64 = conn
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT last_interaction_at FROM sessions WHERE id = ?), 0), \
+             coalesce((SELECT max(at) FROM audit), 0))",
+        )?
+        .query_row([id], |row| row.get(0))?;
+    note_altered(conn, id, what, at)?;
+    add(conn, keyring, (id, ALTERED, at), what.as_bytes().to_vec())
+}
+
+/// The audit log says once of a session that it was changed outside Interlock.
+pub(crate) fn note_altered(conn: &Connection, session: &str, what: &str, at: i64) -> Result<(), Error> {
+    let known: bool = conn
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM audit WHERE action = ? AND subject = ?)")?
+        .query_row([ALTERED_DEED, session], |row| row.get(0))?;
+    if known {
+        return Ok(());
+    }
+    let deed = Deed {
+        at: time(at)?,
+        actor: None,
+        action: ALTERED_DEED.to_owned(),
+        subject: Some(session.to_owned()),
+        details: serde_json::json!({ "what": what }),
+    };
+    audit(conn, &deed, at, &deed.details.to_string()).map(drop)
+}
+
+/// How many sessions were found changed outside Interlock.
+pub(super) fn altered_sessions(conn: &Connection) -> Result<u64, Error> {
+    number(
+        conn.prepare_cached("SELECT count(*) FROM audit WHERE action = ?")?
+            .query_row([ALTERED_DEED], |row| row.get(0))?,
+    )
 }
 
 fn seal(conn: &Connection, keyring: &Keyring, id: &str) -> Result<(), Error> {
@@ -296,32 +519,42 @@ fn is_worked_on(status: &str) -> bool {
     status == Status::InProgress.as_str() || status == Status::Cancelling.as_str()
 }
 
-/// Signs the end of the audit log and of the seals, if one of them moved.
-fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+/// The number and the signature of a checkpoint.
+pub(super) type Signed = (i64, Vec<u8>);
+
+/// Signs the end of the audit log and of the seals, if one of them moved or the key is a new one.
+fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<Option<Signed>, Error> {
+    let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
     let (audit_number, audit_hash): (i64, Vec<u8>) = conn
         .prepare_cached("SELECT number, hash FROM audit_end")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let before: (i64, i64, i64) = conn
+    let before: (i64, i64, i64, Vec<u8>) = conn
         .prepare_cached(
-            "SELECT number, audit_number, seal_number FROM checkpoints ORDER BY number DESC LIMIT 1",
+            "SELECT number, audit_number, seal_number, public_key FROM checkpoints ORDER BY number DESC LIMIT 1",
         )?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
         .optional()?
         .unwrap_or_default();
     let (seal_number, seal_hash) = last(conn)?.unwrap_or_default();
-    if audit_number == 0 || (audit_number, seal_number) == (before.1, before.2) {
-        return Ok(());
+    let key = signer.public();
+    if (audit_number, seal_number) == (before.1, before.2) && before.3 == key.as_bytes() {
+        return Ok(None);
     }
     let at: i64 = conn
-        .prepare_cached("SELECT at FROM audit WHERE number = ?")?
-        .query_row([audit_number], |row| row.get(0))?;
-    let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT at FROM audit WHERE number = ?1), 0), \
+             coalesce((SELECT at FROM seals WHERE number = ?2), 0))",
+        )?
+        .query_row([audit_number, seal_number], |row| row.get(0))?;
     let statement = statement(
         before.0 + 1,
         at,
         (audit_number, &audit_hash),
         (seal_number, &seal_hash),
     );
+    let signature = signer.sign(Purpose::Checkpoint, &statement).as_bytes().to_vec();
     conn.prepare_cached(
         "INSERT INTO checkpoints (number, at, audit_number, audit_hash, seal_number, seal_hash, public_key, signature) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -333,10 +566,10 @@ fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
         audit_hash,
         seal_number,
         seal_hash,
-        signer.public().as_bytes(),
-        signer.sign(Purpose::Checkpoint, &statement).as_bytes()
+        key.as_bytes(),
+        signature
     ])?;
-    Ok(())
+    Ok(Some((before.0 + 1, signature)))
 }
 
 /// What a checkpoint signs.
@@ -408,6 +641,65 @@ pub(crate) fn last_checkpoint(conn: &Connection) -> Result<Option<Checkpoint>, E
     Ok(found.into_iter().next())
 }
 
+/// The hash of an entry of the audit log; of nothing for number 0.
+fn entry_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Error> {
+    if number == 0 {
+        return Ok(Some(ContentHash::of("").as_bytes().to_vec()));
+    }
+    Ok(conn
+        .prepare_cached("SELECT hash FROM audit WHERE number = ?")?
+        .query_row([i64::try_from(number).unwrap_or(i64::MAX)], |row| row.get(0))
+        .optional()?)
+}
+
+fn seal_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Error> {
+    Ok(conn
+        .prepare_cached("SELECT hash FROM seals WHERE number = ?")?
+        .query_row([i64::try_from(number).unwrap_or(i64::MAX)], |row| row.get(0))
+        .optional()?)
+}
+
+/// Why the store does not hold what a checkpoint signs; nothing where it does. Whether the checkpoint itself counts is
+/// another question.
+pub(crate) fn misfit(conn: &Connection, checkpoint: &Checkpoint) -> Result<Option<String>, Error> {
+    let one = |what: &str, number: u64, signed: &ContentHash, found: Option<Vec<u8>>| match found {
+        Some(found) if found == signed.as_bytes() => None,
+        Some(_) => Some(format!("{what} {number} is not the one that was signed")),
+        None => Some(format!("{what} {number} is missing")),
+    };
+    let entry = one(
+        "audit entry",
+        checkpoint.audit_number,
+        &checkpoint.audit_hash,
+        entry_hash(conn, checkpoint.audit_number)?,
+    );
+    let seal = one(
+        "seal",
+        checkpoint.seal_number,
+        &checkpoint.seal_hash,
+        seal_hash(conn, checkpoint.seal_number)?,
+    );
+    Ok(match (entry, seal) {
+        (Some(entry), Some(seal)) => Some(format!("{entry}, and {seal}")),
+        (entry, seal) => entry.or(seal),
+    })
+}
+
+/// What has this hash: an entry of the audit log, or a seal.
+pub(crate) fn find_head(conn: &Connection, hash: &ContentHash) -> Result<Option<HeadFound>, Error> {
+    let of = |table: &str| -> Result<Option<u64>, Error> {
+        conn.prepare_cached(&format!("SELECT number FROM {table} WHERE hash = ?"))?
+            .query_row([hash.as_bytes()], |row| row.get(0))
+            .optional()?
+            .map(number)
+            .transpose()
+    };
+    Ok(match of("audit")? {
+        Some(number) => Some(HeadFound::Entry(number)),
+        None => of("seals")?.map(HeadFound::Seal),
+    })
+}
+
 /// Whether a session's rows are what was signed.
 pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Error> {
     let Some(keyring) = keyring else {
@@ -431,6 +723,12 @@ pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str)
     if let Some(why) = row.fault(keyring) {
         return Ok(SealState::Altered {
             what: format!("seal {}: {why}", row.number),
+        });
+    }
+    if row.status == ALTERED {
+        let what = String::from_utf8_lossy(&row.parts);
+        return Ok(SealState::Altered {
+            what: format!("{what}; found before the session was changed again"),
         });
     }
     if is_worked_on(&status) {
@@ -492,8 +790,11 @@ fn is_changed(conn: &Connection, session: &SessionId) -> Result<bool, Error> {
 pub(crate) fn verify_record(
     conn: &Connection,
     keyring: &Keyring,
+    mark: Option<&Mark>,
     sessions: bool,
 ) -> Result<RecordVerified, Error> {
+    // Read before anything else: the store may go on while it is checked, and then it is ahead of its mark.
+    let marked = mark.map(|mark| (mark.file().to_owned(), mark.read(keyring)));
     let mut found = RecordVerified {
         audit: verify_audit(conn)?,
         checkpoints: 0,
@@ -502,9 +803,29 @@ pub(crate) fn verify_record(
         sessions_intact: 0,
         sessions_in_progress: 0,
         sessions_older: 0,
+        mark: MarkState::None,
         problems: Vec::new(),
         problems_found: 0,
     };
+    match marked {
+        None | Some((_, Ok(None))) => {}
+        Some((file, Ok(Some(checkpoint)))) => {
+            if let Some(why) = misfit(conn, &checkpoint)? {
+                let what = format!(
+                    "{why}: the store ends before the mark that this machine made ({:.0}), or is another one",
+                    checkpoint.at
+                );
+                found.problem(format!("mark {}", file.display()), what);
+            }
+            found.mark = MarkState::Kept {
+                file,
+                checkpoint: Box::new(checkpoint),
+            };
+        }
+        Some((file, Err(error))) => {
+            found.problem(format!("mark {}", file.display()), error.to_string());
+        }
+    }
     let seal_hashes = walk_seals(conn, keyring, &mut found)?;
     walk_checkpoints(conn, keyring, &seal_hashes, &mut found)?;
     if sessions {
@@ -563,13 +884,7 @@ fn walk_checkpoints(
     for checkpoint in all {
         found.checkpoints += 1;
         let place = format!("checkpoint {}", checkpoint.number);
-        let entry: Option<Vec<u8>> = conn
-            .prepare_cached("SELECT hash FROM audit WHERE number = ?")?
-            .query_row(
-                [i64::try_from(checkpoint.audit_number).unwrap_or(i64::MAX)],
-                |row| row.get(0),
-            )
-            .optional()?;
+        let entry = entry_hash(conn, checkpoint.audit_number)?;
         let seal = usize::try_from(checkpoint.seal_number)
             .ok()
             .and_then(|number| number.checked_sub(1))
@@ -609,6 +924,14 @@ fn walk_checkpoints(
             found.audit.entries
         );
         found.problem("audit", what);
+    }
+    let sealed_to = found.last_checkpoint.as_ref().map_or(0, |last| last.seal_number);
+    if sealed_to != found.seals {
+        let what = format!(
+            "there are {} seals, and the last checkpoint signs {sealed_to}",
+            found.seals
+        );
+        found.problem("seals", what);
     }
     Ok(())
 }

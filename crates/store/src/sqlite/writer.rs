@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::seal;
 use crate::Error;
+use crate::mark::Mark;
 
 /// How many jobs can wait before whoever brings more has to wait.
 pub(super) const QUEUE: usize = 256;
@@ -75,12 +76,33 @@ pub(super) enum Message {
     Close,
 }
 
+/// What signs what is written.
+pub(super) struct Signing {
+    keyring: Keyring,
+    /// Where the last signed end is kept, outside the store.
+    mark: Option<Mark>,
+    /// Sees the store as it was before the transaction.
+    before: Option<Connection>,
+    watch: seal::Watch,
+}
+
+impl Signing {
+    pub(super) fn new(keyring: Keyring, mark: Option<Mark>, before: Option<Connection>) -> Self {
+        Self {
+            keyring,
+            mark,
+            before,
+            watch: seal::Watch::default(),
+        }
+    }
+}
+
 /// The thread's own.
 pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) path: PathBuf,
-    /// What signs what is written; nothing where the store is not signed.
-    keyring: Option<Keyring>,
+    /// Nothing where the store is not signed.
+    signing: Option<Signing>,
     /// Whether commits reach the disk before they return, as the connection is set now.
     full: bool,
 }
@@ -97,11 +119,11 @@ enum Failed {
 }
 
 impl Writer {
-    pub(super) const fn new(conn: Connection, path: PathBuf, keyring: Option<Keyring>) -> Self {
+    pub(super) const fn new(conn: Connection, path: PathBuf, signing: Option<Signing>) -> Self {
         Self {
             conn,
             path,
-            keyring,
+            signing,
             full: false,
         }
     }
@@ -179,6 +201,16 @@ impl Writer {
         way: impl Fn(&Self, &mut dyn Job) -> Result<Option<Outcome>, Error>,
     ) -> Result<Option<Vec<Outcome>>, Failed> {
         self.execute("BEGIN IMMEDIATE").map_err(Failed::ToBegin)?;
+        let log_is_signed = match &self.signing {
+            Some(signing) => match signing.watch.is_signed(&self.conn, &signing.keyring) {
+                Ok(signed) => signed,
+                Err(error) => {
+                    self.roll_back();
+                    return Err(Failed::ToBegin(error));
+                }
+            },
+            None => true,
+        };
         let kept = jobs
             .iter_mut()
             .map(|job| way(self, &mut **job).transpose())
@@ -186,15 +218,40 @@ impl Writer {
             .transpose()
             .and_then(|outcomes| {
                 if outcomes.is_some() {
-                    if let Some(keyring) = &self.keyring {
-                        seal::sign_changes(&self.conn, keyring)?;
-                    }
+                    let signed = match &self.signing {
+                        Some(signing) => seal::sign_changes(
+                            &self.conn,
+                            &signing.keyring,
+                            signing.before.as_ref(),
+                            log_is_signed,
+                        )?,
+                        None => None,
+                    };
                     self.execute("COMMIT")?;
+                    if let (Some(signing), Some(signed)) = (&self.signing, signed) {
+                        signing.watch.wrote(signed);
+                    }
+                    self.follow();
                 }
                 Ok(outcomes)
             });
         self.roll_back();
         kept.map_err(Failed::OnTheWay)
+    }
+
+    /// The mark follows what is on the disk, and nothing else: after a loss of power it must not be ahead of the store.
+    fn follow(&self) {
+        let Some(mark) = self.signing.as_ref().and_then(|signing| signing.mark.as_ref()) else {
+            return;
+        };
+        if !self.full {
+            return;
+        }
+        match seal::last_checkpoint(&self.conn) {
+            Ok(Some(checkpoint)) => mark.follow(&checkpoint),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the last checkpoint cannot be read"),
+        }
     }
 
     /// One job. Nothing where it was refused and has written something already.

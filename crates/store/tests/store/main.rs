@@ -6,6 +6,7 @@ mod faults;
 mod feed;
 mod laws;
 mod lists;
+mod marks;
 mod notes;
 mod once;
 mod people;
