@@ -3,6 +3,8 @@
 //! The file is JSON Lines. The first line is the header: it names each of the other lines with its hash and carries the
 //! signature. So a change of any byte is found, and the line in which it is. Checking needs no server and no store.
 
+mod approvals;
+
 use std::fmt::Write as _;
 
 use interlock_gate::{Catalogue, Hold};
@@ -157,6 +159,30 @@ pub struct Verified {
     pub traces: Vec<Traced>,
     /// What is wrong.
     pub faults: Vec<Fault>,
+}
+
+impl Bundle {
+    /// Whether nothing proves that the rows were not changed before the bundle was made: the session is older than signing.
+    pub fn is_older_than_signing(&self) -> bool {
+        self.traces
+            .iter()
+            .any(|trace| !matches!(trace.rows, Rows::Intact { .. }))
+    }
+
+    /// What the seal of the session says, in one sentence.
+    fn rows(&self) -> String {
+        let sealed = self.traces.iter().find_map(|trace| match &trace.rows {
+            Rows::Intact { seal, .. } => Some(seal),
+            _ => None,
+        });
+        match sealed {
+            _ if self.is_older_than_signing() => "NOT SEALED: the session is older than the signing of its store. This \
+                bundle shows what the store held when the bundle was made; nothing proves that it was not changed before."
+                .to_owned(),
+            Some(seal) => format!("sealed in the store before the bundle was made (seal {seal})"),
+            None => "nobody worked on the session".to_owned(),
+        }
+    }
 }
 
 impl Verified {
@@ -433,6 +459,7 @@ fn inspect(bundle: Bundle, keyring: &Keyring) -> Verified {
             whole(format!("{run} belongs to another session"));
         }
     }
+    approvals::faults(&bundle).into_iter().for_each(&mut whole);
     for entry in &bundle.audit {
         if !entry.fits() {
             whole(format!("audit entry {} is not what was written", entry.number));
@@ -496,7 +523,7 @@ pub fn page(verified: &Verified) -> String {
     let session = &bundle.session;
     let _ = write!(
         text,
-        "\nSession    {}\nStatus     {}\nSubmitted  {:.0}{}\nBundle     made {:.0}, signed by {}\n",
+        "\nSession    {}\nStatus     {}\nSubmitted  {:.0}{}\nBundle     made {:.0}, signed by {}\nRecord     {}\n",
         session.submitted.id,
         session.status,
         session.submitted.at,
@@ -507,6 +534,7 @@ pub fn page(verified: &Verified) -> String {
             .map_or_else(String::new, |owner| format!(" by {owner}")),
         bundle.made_at,
         bundle.public_key,
+        bundle.rows(),
     );
     let _ = write!(
         text,

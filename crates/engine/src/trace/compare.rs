@@ -302,17 +302,19 @@ fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<u
     }
     // A person's own call has no reply.
     if trace.run.channel != "direct" {
-        for (at, decided) in steps.decided.iter().enumerate() {
+        let mut offered = Offered::default();
+        for decided in &steps.decided {
             let id = &decided.call.id;
             match proposed.get(&(decided.execution.clone(), id.clone())) {
                 None => problems.push(format!(
                     "{id} was put to the gate, and no recorded reply proposes it"
                 )),
-                Some(call) if *call != decided.call && !is_rewrite(decided, &steps.decided[..at]) => {
+                Some(call) if *call != decided.call && !offered.has(decided) => {
                     problems.push(format!("{id} is not what the recorded reply proposes"));
                 }
                 Some(_) => {}
             }
+            offered.note(decided);
         }
     }
     if ContentHash::of(&trace.run.input) != trace.run.input_hash {
@@ -321,37 +323,41 @@ fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<u
     Ok(proposals)
 }
 
-/// Whether a call is the bounded form that the gate offered when it refused the same call before.
-fn is_rewrite(decided: &Decided, before: &[Decided]) -> bool {
-    let command = |call: &ToolCall| {
-        call.arguments
-            .get("command")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let Some(rewritten) = command(&decided.call) else {
-        return false;
-    };
-    before.iter().any(|earlier| {
-        let (was, is) = (&earlier.call, &decided.call);
-        earlier.execution == decided.execution
-            && (&was.id, &was.tool) == (&is.id, &is.tool)
-            && was
-                .arguments
-                .iter()
-                .filter(|(name, _)| *name != "command")
-                .eq(is.arguments.iter().filter(|(name, _)| *name != "command"))
-            && says(&earlier.outcome, &rewritten)
-    })
+/// The bounded forms of commands that the gate offered when it refused a call: everything that its answers say, by the
+/// call. Looking one up does not depend on how many there are.
+#[derive(Default)]
+struct Offered(BTreeSet<(ContentHash, String)>);
+
+impl Offered {
+    /// What a call is apart from its command.
+    fn key(decided: &Decided) -> ContentHash {
+        let ToolCall { id, tool, arguments } = &decided.call;
+        let rest: BTreeMap<&String, &Value> =
+            arguments.iter().filter(|(name, _)| *name != "command").collect();
+        ContentHash::of_json(&serde_json::json!([decided.execution, id, tool, rest]))
+    }
+
+    /// Whether a call is the bounded form that the gate offered when it refused the same call before.
+    fn has(&self, decided: &Decided) -> bool {
+        let command = decided.call.arguments.get("command").and_then(Value::as_str);
+        command.is_some_and(|command| self.0.contains(&(Self::key(decided), command.to_owned())))
+    }
+
+    fn note(&mut self, decided: &Decided) {
+        let key = Self::key(decided);
+        strings(&decided.outcome, &mut |text| {
+            self.0.insert((key, text.to_owned()));
+        });
+    }
 }
 
-/// Whether a text is somewhere in a value.
-fn says(value: &Value, text: &str) -> bool {
+/// Every text in a value.
+fn strings(value: &Value, found: &mut impl FnMut(&str)) {
     match value {
-        Value::String(found) => found == text,
-        Value::Array(values) => values.iter().any(|value| says(value, text)),
-        Value::Object(members) => members.values().any(|value| says(value, text)),
-        _ => false,
+        Value::String(text) => found(text),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        Value::Object(members) => members.values().for_each(|value| strings(value, found)),
+        _ => {}
     }
 }
 
