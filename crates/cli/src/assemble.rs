@@ -146,9 +146,11 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
     let folders = Folders::of_user();
     let keyring = settings::keyring(&loaded.config, &folders)?;
     let store = Store::open_signed(&settings::store(globals, &loaded)?, keyring)?;
+    let marks = settings::marks(&loaded.config, &folders);
     let own: Vec<&Path> = loaded
         .file
         .iter()
+        .chain([&marks])
         .chain(&loaded.secret_files)
         .chain(match &loaded.config.record.key {
             Some(interlock_config::RecordKey::File(path)) => Some(path),
@@ -181,9 +183,12 @@ fn from(
     folders: Folders,
 ) -> Result<Assembled, Failure> {
     let models = Models::new(config.models.clone()).map_err(Failure::wrong)?;
-    let masker = Masker::new(&config.mask)
-        .map_err(Failure::wrong)?
-        .with_values(models.secret_forms());
+    let masker = Masker::new(&config.mask).map_err(Failure::wrong)?.with_values(
+        models
+            .secret_forms()
+            .into_iter()
+            .chain(crate::outside::addresses()),
+    );
     let prompts = match &config.prompts.folder {
         Some(folder) => Prompts::with_folder(folder),
         None => Prompts::built_in(),

@@ -1,15 +1,17 @@
 //! `interlock audit`: who did what, and whether the log of it was left alone.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use interlock_protocol::{ContentHash, UserId};
-use interlock_seal::{Keyring, PublicKey};
-use interlock_store::{AuditEntry, AuditFilter, RecordVerified};
+use interlock_seal::PublicKey;
+use interlock_store::{AuditEntry, AuditFilter, Checkpoint, Compared, HeadFound, MarkState, RecordVerified};
 use serde::Serialize;
 
 use crate::Ending;
 use crate::assemble::{open_store, open_store_to_read};
+use crate::checkpoints;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::settings;
@@ -58,17 +60,25 @@ enum What {
     #[command(after_help = "\
 Examples:
   interlock audit verify
+  interlock audit verify --checkpoint /mnt/elsewhere/checkpoints.jsonl
   interlock audit verify --head 3f1c…  # a hash that you kept elsewhere
   interlock audit verify --store sqlite:copy.db --key ed25519:… --json
 
-A rewritten log is found by its checkpoints. A log whose end was cut off is found by a hash that was kept elsewhere: \
-`record.ship` in interlock.yaml sends one on a schedule, and `interlock record head` prints it.")]
+A rewritten log is found by its checkpoints. A store whose end was cut off is found by the mark that this machine keeps beside \
+the signing key, and by checkpoints that were kept elsewhere: `record.ship` in interlock.yaml sends them on a schedule, and \
+`interlock record head --json` prints one. --checkpoint compares the signature, the audit entry and the seal: everything up to \
+that moment is then in the store and unchanged. --head says only that one entry, or one seal, and all before it are there.")]
     Verify(VerifyArguments),
 }
 
 #[derive(Args)]
 struct VerifyArguments {
-    /// The hash of an entry that must be in the log; may be given several times
+    /// A checkpoint that was kept elsewhere: a file with one or many lines, or a folder of such files; may be given several
+    /// times
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Vec<PathBuf>,
+
+    /// The hash of an audit entry or of a seal that must be in the store; may be given several times
     #[arg(long, value_name = "HASH")]
     head: Vec<ContentHash>,
 
@@ -86,30 +96,75 @@ struct VerifyForm<'a> {
     intact: bool,
     #[serde(flatten)]
     verified: &'a RecordVerified,
-    missing_heads: &'a [ContentHash],
+    heads: &'a [Head],
+    missing_heads: Vec<ContentHash>,
+    shipped: &'a [Shipped],
+}
+
+/// A hash that was kept elsewhere, and what has it.
+#[derive(Serialize)]
+struct Head {
+    hash: ContentHash,
+    found: Option<HeadFound>,
+}
+
+/// A checkpoint that was kept elsewhere, and what the store says to it.
+#[derive(Serialize)]
+struct Shipped {
+    /// The file and the line.
+    place: String,
+    #[serde(flatten)]
+    compared: Compared,
+}
+
+/// What the store was compared with.
+struct Against {
+    heads: Vec<Head>,
+    shipped: Vec<Shipped>,
+}
+
+impl Against {
+    fn fits(&self) -> bool {
+        self.heads.iter().all(|head| head.found.is_some())
+            && self
+                .shipped
+                .iter()
+                .all(|shipped| shipped.compared.fault.is_none())
+    }
 }
 
 async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending, Failure> {
+    // Read before the store: a store that goes on in between is ahead of them, never behind.
+    let shipped = checkpoints::read(&arguments.checkpoint)?;
     let (store, config) = open_store_to_read(globals)?;
-    let keyring = if arguments.key.is_empty() {
-        settings::keyring(&config, &settings::Folders::of_user())?
-    } else {
-        Keyring::checking(arguments.key.iter().copied())
-    };
+    let keyring = settings::checking(&config, &settings::Folders::of_user(), &arguments.key)?;
     let verified = store.verify_record(&keyring, !arguments.log_only).await?;
-    let mut missing = Vec::new();
-    for head in &arguments.head {
-        if !store.has_audit_entry(head).await? {
-            missing.push(*head);
-        }
+    let (places, read): (Vec<String>, Vec<Checkpoint>) = shipped.into_iter().unzip();
+    let compared = store.compare(&keyring, read).await?;
+    let mut against = Against {
+        heads: Vec::new(),
+        shipped: places
+            .into_iter()
+            .zip(compared)
+            .map(|(place, compared)| Shipped { place, compared })
+            .collect(),
+    };
+    for hash in &arguments.head {
+        against.heads.push(Head {
+            hash: *hash,
+            found: store.find_head(hash).await?,
+        });
     }
-    let intact = verified.holds() && missing.is_empty();
+    let intact = verified.holds() && against.fits();
+    let missing = against.heads.iter().filter(|head| head.found.is_none());
     let form = VerifyForm {
         intact,
         verified: &verified,
-        missing_heads: &missing,
+        heads: &against.heads,
+        missing_heads: missing.map(|head| head.hash).collect(),
+        shipped: &against.shipped,
     };
-    globals.print(&form, |paint| report(&verified, &missing, paint))?;
+    globals.print(&form, |paint| report(&verified, &against, paint))?;
     Ok(if intact {
         Ending::Done
     } else {
@@ -117,9 +172,9 @@ async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending
     })
 }
 
-fn report(verified: &RecordVerified, missing: &[ContentHash], paint: Paint) -> String {
+fn report(verified: &RecordVerified, against: &Against, paint: Paint) -> String {
     let mut text = String::new();
-    let intact = verified.holds() && missing.is_empty();
+    let intact = verified.holds() && against.fits();
     let (tone, word) = if intact {
         (Tone::Good, "intact")
     } else {
@@ -149,17 +204,90 @@ fn report(verified: &RecordVerified, missing: &[ContentHash], paint: Paint) -> S
     if verified.problems_found > listed {
         let _ = writeln!(text, "  and {} more", verified.problems_found - listed);
     }
-    for head in missing {
-        let _ = writeln!(
-            text,
-            "  no entry has the hash {head}: the log was rewritten or cut"
-        );
-    }
+    compared(&mut text, against);
     if verified.seals == 0 {
         text.push_str("This store is not signed: a log that was rewritten as a whole is not noticed.\n");
     }
+    covered(&mut text, verified, against);
     let _ = writeln!(text, "the last hash is {}", verified.audit.head);
     text
+}
+
+/// What does not fit what was kept elsewhere.
+fn compared(text: &mut String, against: &Against) {
+    for head in against.heads.iter().filter(|head| head.found.is_none()) {
+        let _ = writeln!(
+            text,
+            "  no audit entry and no seal has the hash {}: the store was rewritten or cut off",
+            head.hash
+        );
+    }
+    let faults = || {
+        let faulty = |shipped: &&Shipped| shipped.compared.fault.is_some();
+        against.shipped.iter().filter(faulty)
+    };
+    for shipped in faults().take(RecordVerified::MOST) {
+        let why = shipped.compared.fault.as_deref().unwrap_or_default();
+        let checkpoint = &shipped.compared.checkpoint;
+        let _ = writeln!(
+            text,
+            "  {}: checkpoint {} of {:.0}: {}",
+            visible(&shipped.place),
+            checkpoint.number,
+            checkpoint.at,
+            visible(why)
+        );
+    }
+    let more = faults().count().saturating_sub(RecordVerified::MOST);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more checkpoints");
+    }
+}
+
+/// How far each thing that was kept outside the store reaches: what came after it could have been cut off.
+fn covered(text: &mut String, verified: &RecordVerified, against: &Against) {
+    for head in &against.heads {
+        let _ = match head.found {
+            Some(HeadFound::Entry(number)) => writeln!(
+                text,
+                "hash {}: audit entries 1 to {number} are there; it says nothing about later entries, nor about sessions",
+                head.hash
+            ),
+            Some(HeadFound::Seal(number)) => writeln!(
+                text,
+                "hash {}: seals 1 to {number} are there; it says nothing about later seals, nor about the audit log",
+                head.hash
+            ),
+            None => Ok(()),
+        };
+    }
+    let fitting = against
+        .shipped
+        .iter()
+        .filter(|shipped| shipped.compared.fault.is_none())
+        .map(|shipped| &shipped.compared.checkpoint);
+    if let Some(newest) = fitting.max_by_key(|one| (one.audit_number, one.seal_number)) {
+        let _ = writeln!(
+            text,
+            "{} checkpoints from elsewhere; the newest that fits is of {:.0}: audit entries 1 to {} and seals 1 to {} are there",
+            against.shipped.len(),
+            newest.at,
+            newest.audit_number,
+            newest.seal_number
+        );
+    }
+    let _ = match &verified.mark {
+        MarkState::Kept { checkpoint, .. } => writeln!(
+            text,
+            "the mark beside the signing key is of {:.0}: audit entry {} and seal {}",
+            checkpoint.at, checkpoint.audit_number, checkpoint.seal_number
+        ),
+        MarkState::None => writeln!(
+            text,
+            "this machine keeps no mark of this store: that its end was not cut off is known only from a checkpoint that was \
+             kept elsewhere (--checkpoint)"
+        ),
+    };
 }
 
 /// Runs the command.

@@ -108,6 +108,8 @@ struct VerifyForm<'a> {
     session: Option<&'a str>,
     status: Option<String>,
     decisions: usize,
+    /// Whether the session is older than signing, so that nothing proves what its rows were before.
+    older_than_signing: Option<bool>,
     faults: &'a [Fault],
 }
 
@@ -150,6 +152,10 @@ pub(crate) fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<E
             .iter()
             .map(|traced| traced.replayed.decisions)
             .sum(),
+        older_than_signing: verified
+            .bundle
+            .as_ref()
+            .map(bundle::Bundle::is_older_than_signing),
         faults: &verified.faults,
     };
     globals.print(&form, |_| bundle::page(&verified))?;

@@ -65,8 +65,8 @@ impl Check {
         Self {
             name: name.into(),
             state,
-            found: found.into(),
-            remedy,
+            found: crate::outside::hide(&found.into()).into_owned(),
+            remedy: remedy.map(|remedy| crate::outside::hide(&remedy).into_owned()),
         }
     }
 }

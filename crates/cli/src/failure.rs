@@ -55,7 +55,11 @@ impl From<StoreError> for Failure {
             | StoreError::NewerSchema { .. }
             | StoreError::NoSigningKey
             | StoreError::Seals { .. }
-            | StoreError::Unsealed { .. } => Self::wrong(error),
+            | StoreError::Unsealed { .. }
+            | StoreError::Behind { .. }
+            | StoreError::Mark { .. }
+            | StoreError::Unsigned { .. }
+            | StoreError::Planted { .. } => Self::wrong(error),
             StoreError::NotFound { what, .. } => {
                 let list = match *what {
                     "hold" => "`interlock approvals` lists the open ones",

@@ -13,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::failure::Failure;
+use crate::outside;
 use crate::terminal::{Paint, log, screen};
 
 /// The environment variable that says what is logged.
@@ -184,6 +185,7 @@ pub(crate) fn json_line(level: &str, text: &str) -> Option<String> {
 
 /// Writes a line to standard error. If that is gone too, there is nobody left to tell.
 pub(crate) fn say(text: &str) {
+    let text = &outside::hide(text);
     let line = json_line("INFO", text).unwrap_or_else(|| {
         let mut line = screen(text, Paint::On);
         if !line.ends_with('\n') {
@@ -240,6 +242,7 @@ impl io::Write for LogEntry {
 impl Drop for LogEntry {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.0);
+        let text = outside::hide(&text);
         // JSON lines stay JSON; in text, what acts on a screen is written out.
         let line = if text.starts_with('{') {
             visible::json(&text).into_owned()

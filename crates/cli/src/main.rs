@@ -20,6 +20,7 @@ mod bench;
 mod bundle;
 mod cancel;
 mod chat;
+mod checkpoints;
 mod classify;
 mod config;
 mod decide;
@@ -35,6 +36,7 @@ mod lab;
 mod mask;
 mod model;
 mod notes;
+mod outside;
 mod person;
 mod plan;
 mod progress;
@@ -219,11 +221,12 @@ fn main() -> ExitCode {
         Err(failure) => {
             // If standard error is gone too, there is nobody left to tell.
             // A failure may repeat what a server or a file said.
-            let said = terminal::visible_lines(&failure.to_string());
+            let message = outside::hide(&failure.to_string()).into_owned();
+            let said = terminal::visible_lines(&message);
             let line = globals::json_line("ERROR", &said).unwrap_or_else(|| format!("error: {said}\n"));
             let _ = io::stderr().write_all(line.as_bytes());
             if globals.json {
-                print_error(failure.word(), &failure.to_string());
+                print_error(failure.word(), &message);
             }
             match failure {
                 Failure::Unsuccessful(_) => Ending::Unsuccessful.into(),

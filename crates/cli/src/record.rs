@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use interlock_seal::{KeySource, PublicKey};
-use interlock_store::{Deed, Store};
+use interlock_store::{Deed, Error, Store};
 use serde::Serialize;
 
 use crate::Ending;
@@ -41,19 +41,22 @@ enum What {
     /// Show the signed end of the audit log
     #[command(after_help = "Example:\n  interlock record head --json >> elsewhere.jsonl")]
     Head,
-    /// Sign a store that is older than the signing of records, as it is
+    /// Go on with a store that is refused because it is not as it was left: sign it as it is
     #[command(after_help = "\
 Example:
   interlock record adopt
 
-Its sessions count as \"older than signing\": nothing proves that they were not changed before. Only do this for a store that you know \
-to be older. A store that lost its seals looks the same.")]
+For a store that is older than the signing of records (its sessions count as \"older than signing\"), and for a backup that you \
+restored: the store then ends before the mark that is kept beside the signing key. Only do this if you know why the store is \
+refused: a store that somebody cut off or wrote to looks the same. The audit log says who did it and why the store was refused.")]
     Adopt,
 }
 
 #[derive(Serialize)]
 struct AdoptForm {
+    adopted: bool,
     older: u64,
+    refused_because: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -103,6 +106,27 @@ async fn adopt(globals: &Globals) -> Result<Ending, Failure> {
     let loaded = settings::load(globals)?;
     let options = settings::store(globals, &loaded)?;
     let keyring = settings::keyring(&loaded.config, &Folders::of_user())?;
+    let why = match Store::open_signed(&options, keyring.clone()) {
+        Ok(store) => {
+            store.close().await;
+            let form = AdoptForm {
+                adopted: false,
+                older: 0,
+                refused_because: None,
+            };
+            globals.print(&form, |_| {
+                "the store is as it was signed; there is nothing to adopt\n".to_owned()
+            })?;
+            return Ok(Ending::Done);
+        }
+        Err(
+            error @ (Error::Unsealed { .. }
+            | Error::Behind { .. }
+            | Error::Mark { .. }
+            | Error::Unsigned { .. }),
+        ) => error.to_string(),
+        Err(error) => return Err(error.into()),
+    };
     let store = Store::adopt(&options, keyring.clone())?;
     let older = store.verify_record(&keyring, true).await?.sessions_older;
     store
@@ -110,13 +134,21 @@ async fn adopt(globals: &Globals) -> Result<Ending, Failure> {
             actor: Some(crate::person::whoami()?),
             action: "record.adopted".to_owned(),
             subject: None,
-            details: serde_json::json!({ "older": older }),
+            details: serde_json::json!({ "older": older, "why": why }),
             at: jiff::Timestamp::now(),
         })
         .await?;
     store.close().await;
-    globals.print(&AdoptForm { older }, |_| {
-        format!("the store is signed from now on; {older} sessions are older than signing\n")
+    let form = AdoptForm {
+        adopted: true,
+        older,
+        refused_because: Some(why.clone()),
+    };
+    globals.print(&form, |_| {
+        format!(
+            "the store was refused: {}\nit is signed as it is from now on; {older} sessions are older than signing\n",
+            crate::terminal::visible(&why)
+        )
     })?;
     Ok(Ending::Done)
 }

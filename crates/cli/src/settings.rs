@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use interlock_config::{Config, Loaded, RecordKey};
-use interlock_seal::{KeySource, Keyring};
+use interlock_seal::{KeySource, Keyring, PublicKey};
 use interlock_store::Options;
 
 use crate::failure::Failure;
@@ -39,7 +39,9 @@ impl Folders {
 
 /// Reads the configuration.
 pub(crate) fn load(globals: &Globals) -> Result<Loaded, Failure> {
-    interlock_config::load(globals.config.as_deref()).map_err(Failure::wrong)
+    let loaded = interlock_config::load(globals.config.as_deref()).map_err(Failure::wrong)?;
+    crate::outside::note(&loaded.outside);
+    Ok(loaded)
 }
 
 /// The name of the file with the signing key, in the configuration folder.
@@ -51,10 +53,41 @@ pub(crate) fn key_source(config: &Config, folders: &Folders) -> KeySource {
     config.record.key.as_ref().map_or_else(default, RecordKey::source)
 }
 
+/// The name of the folder with the last signed end of each store, beside the key.
+const MARKS: &str = "record.marks";
+
+/// The folder with the last signed end of each store: beside the key where that is a file, else in the configuration folder.
+pub(crate) fn marks(config: &Config, folders: &Folders) -> PathBuf {
+    match key_source(config, folders) {
+        KeySource::File(path) => path.parent().unwrap_or(&folders.config).join(MARKS),
+        KeySource::Environment(_) | KeySource::Credential(_) => folders.config.join(MARKS),
+    }
+}
+
 /// The keys that sign and check the record. The key is created when it is first needed.
 pub(crate) fn keyring(config: &Config, folders: &Folders) -> Result<Keyring, Failure> {
     let signer = key_source(config, folders).load().map_err(Failure::wrong)?;
-    Ok(Keyring::signing(signer).trusting(config.record.previous_keys.iter().copied()))
+    Ok(Keyring::signing(signer)
+        .trusting(config.record.previous_keys.iter().copied())
+        .keeping_marks(marks(config, folders)))
+}
+
+/// The keys that check the record: those that were named, else the configured ones. Creates no key.
+pub(crate) fn checking(config: &Config, folders: &Folders, named: &[PublicKey]) -> Result<Keyring, Failure> {
+    let keyring = if named.is_empty() {
+        let source = key_source(config, folders);
+        let present = source.load_present().map_err(Failure::wrong)?;
+        let Some(signer) = present else {
+            return Err(Failure::wrong(
+                "there is no signing key on this machine to check with; name the public key of the server with --key \
+                 (`interlock record key` prints it there)",
+            ));
+        };
+        Keyring::signing(signer).trusting(config.record.previous_keys.iter().copied())
+    } else {
+        Keyring::checking(named.iter().copied())
+    };
+    Ok(keyring.keeping_marks(marks(config, folders)))
 }
 
 /// Where the store is.

@@ -42,29 +42,43 @@ struct Sent {
 }
 
 impl Sent {
+    /// To all places at once: one that is slow or gone does not keep the others waiting.
     async fn send(&mut self, ship: &Ship, checkpoint: &Checkpoint) {
         let number = checkpoint.number;
         let Ok(line) = serde_json::to_string(checkpoint) else {
             return;
         };
-        if let Some(file) = ship.file.as_deref().filter(|_| self.file < number) {
-            note("file", append(file, &line), &mut self.file, number);
-        }
-        if let Some(url) = ship.webhook.as_deref().filter(|_| self.webhook < number) {
-            note(
-                "webhook",
-                post(url, line.clone()).await,
-                &mut self.webhook,
-                number,
-            );
-        }
-        if let Some(address) = ship.syslog.as_deref().filter(|_| self.syslog < number) {
-            note(
-                "syslog",
-                log(address, &line, checkpoint).await,
-                &mut self.syslog,
-                number,
-            );
+        let file = ship.file.as_deref().filter(|_| self.file < number);
+        let webhook = ship.webhook.as_deref().filter(|_| self.webhook < number);
+        let syslog = ship.syslog.as_deref().filter(|_| self.syslog < number);
+        let (to_file, to_webhook, to_syslog) = tokio::join!(
+            async {
+                match file {
+                    Some(file) => Some(append(file, &line).await),
+                    None => None,
+                }
+            },
+            async {
+                match webhook {
+                    Some(url) => Some(post(url, line.clone()).await),
+                    None => None,
+                }
+            },
+            async {
+                match syslog {
+                    Some(address) => Some(log(address, &line, checkpoint).await),
+                    None => None,
+                }
+            },
+        );
+        for (place, sent, last) in [
+            ("file", to_file, &mut self.file),
+            ("webhook", to_webhook, &mut self.webhook),
+            ("syslog", to_syslog, &mut self.syslog),
+        ] {
+            if let Some(sent) = sent {
+                note(place, sent, last, number);
+            }
         }
     }
 }
@@ -80,22 +94,31 @@ fn note(place: &'static str, sent: Result<(), String>, last: &mut u64, number: u
     }
 }
 
-/// A link is not followed.
-fn append(file: &Path, line: &str) -> Result<(), String> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(file)
-        .and_then(|mut file| {
-            file.write_all(format!("{line}\n").as_bytes())?;
-            file.sync_data()
-        })
-        .map_err(|error| error.to_string())
+/// A link is not followed. The file may be on another machine, so it may hang.
+async fn append(file: &Path, line: &str) -> Result<(), String> {
+    let (file, line) = (file.to_owned(), format!("{line}\n"));
+    let appending = tokio::task::spawn_blocking(move || {
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(file)
+            .and_then(|mut file| {
+                file.write_all(line.as_bytes())?;
+                file.sync_data()
+            })
+    });
+    match tokio::time::timeout(PATIENCE, appending).await {
+        Ok(Ok(appended)) => appended.map_err(|error| error.to_string()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("timeout".to_owned()),
+    }
 }
 
 async fn post(url: &str, line: String) -> Result<(), String> {
+    // Whoever was first has chosen: any provider of cryptography will do.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .timeout(PATIENCE)
         .redirect(reqwest::redirect::Policy::none())

@@ -198,7 +198,7 @@ fn a_trace_is_replayed_in_another_process() {
     let key = text(&key, "public_key");
     let replayed = elsewhere.run(&["trace", "--replay", &file]);
     assert!(
-        replayed.exit == Some(1) && replayed.stdout.contains("which is not trusted"),
+        replayed.exit == Some(2) && replayed.stderr.contains("--key"),
         "a signature counts only by a key that was named: {replayed}"
     );
     let replayed = elsewhere.run(&["trace", "--replay", &file, "--key", key]);

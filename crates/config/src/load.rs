@@ -133,31 +133,18 @@ impl Loader {
 
     /// Makes a configuration of the content of a file.
     pub fn parse(&self, file: &Path, bytes: &[u8]) -> Result<Loaded, Error> {
-        let folder = file.parent().unwrap_or(Path::new(""));
-        self.understand(folder, bytes)
-            .map(|(config, warnings, secret_files, outside)| Loaded {
-                config,
-                file: Some(file.to_owned()),
-                warnings,
-                secret_files,
-                outside,
-                data_folder: self.data_folder(),
-            })
-            .map_err(|mut problems| {
-                problems.sort();
-                problems.dedup();
-                Error::Wrong {
-                    file: file.to_owned(),
-                    problems,
-                }
-            })
+        self.understand(file, bytes).map_err(|mut problems| {
+            problems.sort();
+            problems.dedup();
+            Error::Wrong {
+                file: file.to_owned(),
+                problems,
+            }
+        })
     }
 
-    fn understand(
-        &self,
-        folder: &Path,
-        bytes: &[u8],
-    ) -> Result<(Config, Vec<Problem>, Vec<PathBuf>, Vec<Outside>), Vec<Problem>> {
+    fn understand(&self, file: &Path, bytes: &[u8]) -> Result<Loaded, Vec<Problem>> {
+        let folder = file.parent().unwrap_or(Path::new(""));
         let written = tree::read(bytes).map_err(|problem| vec![problem])?;
         let mut tree = written.clone();
         let mut unresolved = Vec::new();
@@ -180,7 +167,14 @@ impl Loader {
         let mut secret_files = sources.read.into_inner();
         secret_files.extend(config.infrastructure.key_files().cloned());
         secret_files.extend(config.server.secret_files().cloned());
-        Ok((config, found.warnings, secret_files, sources.values.into_inner()))
+        Ok(Loaded {
+            config,
+            file: Some(file.to_owned()),
+            warnings: found.warnings,
+            secret_files,
+            outside: sources.values.into_inner(),
+            data_folder: self.data_folder(),
+        })
     }
 
     /// The configuration of a tree, and everything that is wrong with it, beginning with what is known already. The paths in

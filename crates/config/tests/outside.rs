@@ -47,9 +47,8 @@ fn shown(text: &str, value: &str) -> String {
         ("HOME", "/home/bob"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let loader = Loader::new(None, "/", environment);
     let file = folder("examples").join("interlock.yaml");
-    match loader.parse(&file, text.as_bytes()) {
+    match Loader::new(None, "/", environment).parse(&file, text.as_bytes()) {
         Ok(loaded) => {
             let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
             format!(

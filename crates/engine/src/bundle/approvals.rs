@@ -49,7 +49,7 @@ pub(super) fn faults(bundle: &Bundle) -> Vec<String> {
     }
     for call in bundle.traces.iter().flat_map(|trace| &trace.calls) {
         faults.extend(approval(
-            &call.started.permit.to_string(),
+            call.started.permit.as_str(),
             (call.started.hold.as_ref(), call.started.approved_by.as_ref()),
             &holds,
             &call.started.plan_hash.to_string(),

@@ -357,7 +357,7 @@ async fn a_mark_stays_small_private_and_its_own() {
 /// Whatever is done to a session that was changed outside Interlock, it is never signed as if it were whole.
 #[tokio::test]
 async fn no_change_is_washed_clean() {
-    let month = Duration::from_secs(30 * 24 * 3600);
+    let month = Duration::from_hours(720);
     let whole = Place::new();
     let store = whole.open().unwrap();
     ended(&store, 1).await;
