@@ -130,7 +130,7 @@ bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that 
 	if command -v taskset >/dev/null; then printf 'one core:\n'; run taskset -c 0; fi; \
 	printf '\nall cores:\n'; run env
 
-bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions
+bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions, masking
 	cargo build --release --locked --package interlock-server --examples
 	$(call say,how long it takes to start)
 	@scripts/bench-start "$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock"
@@ -138,6 +138,8 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/ws-load"
 	$(call say,lists and details over 100000 sessions)
 	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/list-load"
+	$(call say,/health and the kill switch while ten alerts of 1 MB are masked)
+	@"$${CARGO_TARGET_DIR:-$$PWD/target}/release/examples/mask-load"
 
 # The generators of the shell analysis, against the real sed, awk, shells, find, jq and sqlite3, with new seeds: scripts, folders
 # and loops, and commands from the flags of the table under strace.

@@ -11,7 +11,7 @@ use crate::globals::Globals;
 use crate::terminal::{Paint, Tone, screen};
 
 /// What stands at the left of every line that a model wrote, and of no other.
-const EDGE: &str = "│ ";
+pub(crate) const EDGE: &str = "│ ";
 /// How wide the text is where nobody says how wide the screen is.
 const WIDTH: usize = 100;
 /// No narrower than this: one word a line is no text any more.
@@ -79,17 +79,16 @@ fn broken(line: &str, room: usize) -> Vec<&str> {
     let mut start = 0;
     let mut wide = 0;
     let mut space = None;
+    let mut before = 0;
     for (at, c) in line.char_indices() {
-        // Some terminals draw an ambiguous character over two columns.
-        wide += c.width_cjk().unwrap_or(0);
+        let columns = columns(c, before);
+        before = if c == EMOJI { 2 } else { columns };
+        wide += columns;
         if wide > room && at > start {
             let end = space.filter(|&end| end > start).unwrap_or(at);
             parts.push(&line[start..end]);
             start = end;
-            wide = line[start..at + c.len_utf8()]
-                .chars()
-                .map(|c| c.width_cjk().unwrap_or(0))
-                .sum();
+            wide = wide_of(&line[start..at + c.len_utf8()]);
             space = None;
         }
         if c == ' ' {
@@ -98,6 +97,29 @@ fn broken(line: &str, room: usize) -> Vec<&str> {
     }
     parts.push(&line[start..]);
     parts
+}
+
+/// Makes an emoji of the character before it, which then takes two columns.
+const EMOJI: char = '\u{fe0f}';
+
+/// How many columns a character adds behind one that took `before`. Some terminals draw an ambiguous character over two.
+fn columns(c: char, before: usize) -> usize {
+    if c == EMOJI {
+        return 2_usize.saturating_sub(before);
+    }
+    c.width_cjk().unwrap_or(0)
+}
+
+/// How many columns a text takes, at most.
+fn wide_of(text: &str) -> usize {
+    let mut before = 0;
+    let mut wide = 0;
+    for c in text.chars() {
+        let columns = columns(c, before);
+        before = if c == EMOJI { 2 } else { columns };
+        wide += columns;
+    }
+    wide
 }
 
 #[cfg(test)]
@@ -117,6 +139,20 @@ mod tests {
                 let wide: usize = line.chars().filter_map(char::width_cjk).sum();
                 assert!(wide <= width.max(NARROWEST + 2) + 2, "{width}: {wide} {line:?}");
             }
+        }
+        for (text, wide) in [
+            ("❤", 1),
+            ("❤\u{fe0f}", 2),
+            ("1\u{fe0f}\u{20e3}", 2),
+            ("日", 2),
+            ("a\u{fe0f}\u{fe0f}", 2),
+        ] {
+            let least = if text == "❤" { 1..=2 } else { wide..=wide };
+            assert!(least.contains(&wide_of(text)), "{text:?}");
+        }
+        let emoji = "❤\u{fe0f}".repeat(200);
+        for line in framed(&emoji, 80).lines() {
+            assert!(wide_of(line) <= 80, "{}", wide_of(line));
         }
         let words = "one two three four five six seven";
         assert_eq!(framed(words, 20), "│ one two three\n│ four five six\n│ seven\n");

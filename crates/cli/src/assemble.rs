@@ -189,6 +189,7 @@ fn from(
             .into_iter()
             .chain(crate::outside::addresses()),
     );
+    crate::globals::mask_with(&masker);
     let prompts = match &config.prompts.folder {
         Some(folder) => Prompts::with_folder(folder),
         None => Prompts::built_in(),

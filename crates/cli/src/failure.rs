@@ -85,9 +85,11 @@ impl From<interlock_engine::Error> for Failure {
             | Error::Unknown { .. }
             | Error::NoModel
             | Error::Name(_) => Self::wrong(error),
-            Error::Random(_) | Error::Unreadable { .. } | Error::Refused(_) | Error::NotNow(_) => {
-                Self::unsuccessful(error)
-            }
+            Error::Random(_)
+            | Error::Unreadable { .. }
+            | Error::Refused(_)
+            | Error::Secret { .. }
+            | Error::NotNow(_) => Self::unsuccessful(error),
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use interlock_engine::MaskedLog;
+use interlock_mask::Masker;
 use interlock_protocol::visible;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -221,11 +223,25 @@ struct AboveTheBar;
 struct LogEntry(Vec<u8>);
 
 impl<'a> MakeWriter<'a> for AboveTheBar {
-    type Writer = LogEntry;
+    type Writer = MaskedLog<LogEntry>;
 
-    fn make_writer(&'a self) -> LogEntry {
-        LogEntry(Vec::new())
+    fn make_writer(&'a self) -> Self::Writer {
+        MaskedLog::new(masker(), LogEntry(Vec::new()))
     }
+}
+
+/// What this process masks with, once its configuration is read.
+static MASKER: RwLock<Option<Masker>> = RwLock::new(None);
+
+/// Masks the log and what is typed as the configuration says, and the keys of its models.
+pub(crate) fn mask_with(masker: &Masker) {
+    *MASKER.write().unwrap_or_else(PoisonError::into_inner) = Some(masker.clone());
+}
+
+/// What masks the log and what is typed.
+pub(crate) fn masker() -> Masker {
+    let masker = MASKER.read().unwrap_or_else(PoisonError::into_inner).clone();
+    masker.unwrap_or_default()
 }
 
 impl io::Write for LogEntry {

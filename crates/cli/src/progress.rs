@@ -1,12 +1,13 @@
 //! Shows what happens while it happens: on a terminal a line that moves, in a pipe plain lines, for a program nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use interlock_dialect::Channel;
 use interlock_engine::Live;
 use std::io::{self, IsTerminal as _};
 
+use crate::answer::{EDGE, framed};
 use crate::demo::Story;
 use crate::globals::{Globals, say, set_bar};
 use crate::steps::Steps;
@@ -16,6 +17,8 @@ use crate::terminal::{Paint, Tone, visible};
 const PREVIEW: usize = 6;
 /// How many characters of a line: one that a terminal breaks would be counted wrongly.
 const WIDTH: usize = 76;
+/// How many bytes of it are kept for that: more than its lines can hold.
+const TAIL: usize = 4096;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Shows what happens.
@@ -30,7 +33,7 @@ enum How {
     Terminal {
         bar: ProgressBar,
         /// What the model is writing. Not yet an answer: the gate releases that.
-        written: String,
+        written: Written,
     },
     /// Lines.
     Plain,
@@ -54,7 +57,7 @@ impl Progress {
             }
             How::Terminal {
                 bar,
-                written: String::new(),
+                written: Written::default(),
             }
         } else {
             How::Plain
@@ -129,12 +132,16 @@ impl Progress {
             }
             Live::Chunk { channel, text, .. } => {
                 if let How::Terminal { bar, written } = &mut self.how {
-                    written.push_str(text);
+                    written.push(text);
                     let what = match channel {
                         Channel::Thinking => "thinks",
                         Channel::Text | Channel::Answer => "writes",
                     };
-                    bar.set_message(format!("{what}\n{}", preview(written, self.paint)));
+                    // A model that writes letter by letter is not shown letter by letter.
+                    if written.shown.is_none_or(|shown| shown.elapsed() >= TICK) {
+                        written.shown = Some(Instant::now());
+                        bar.set_message(writing(what, &written.tail, self.paint, width()));
+                    }
                 }
             }
         }
@@ -165,19 +172,50 @@ impl Drop for Progress {
     }
 }
 
-/// The last lines of what is being written, as a terminal may show them.
-fn preview(written: &str, paint: Paint) -> String {
-    let lines: Vec<String> = written
+/// The end of what a model is writing.
+#[derive(Debug, Default)]
+struct Written {
+    tail: String,
+    /// When it was last shown.
+    shown: Option<Instant>,
+}
+
+impl Written {
+    /// Takes more, and forgets what is too far back to be shown.
+    fn push(&mut self, text: &str) {
+        self.tail.push_str(text);
+        if self.tail.len() > 2 * TAIL {
+            let from = self.tail.ceil_char_boundary(self.tail.len() - TAIL);
+            self.tail.drain(..from);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.tail.clear();
+        self.shown = None;
+    }
+}
+
+/// What the model does, and the last lines of what it writes, in the frame that an answer has: no line of it can look like one
+/// of ours.
+fn writing(what: &str, written: &str, paint: Paint, width: usize) -> String {
+    let framed = framed(written, width);
+    let lines: Vec<&str> = framed
         .lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(cut)
+        .filter(|line| line.trim_end() != EDGE.trim_end())
         .collect();
-    let from = lines.len().saturating_sub(PREVIEW);
-    lines[from..]
-        .iter()
-        .map(|line| paint.paint(Tone::Quiet, &format!("  {line}")))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut shown = what.to_owned();
+    for line in &lines[lines.len().saturating_sub(PREVIEW)..] {
+        shown.push('\n');
+        shown.push_str(&paint.paint(Tone::Quiet, line));
+    }
+    shown
+}
+
+/// How wide a line may be: one that a terminal breaks would be counted wrongly.
+fn width() -> usize {
+    let size = console::Term::stderr().size_checked();
+    size.map_or(WIDTH, |(_, columns)| usize::from(columns).min(WIDTH))
 }
 
 fn cut(line: &str) -> String {
@@ -187,4 +225,64 @@ fn cut(line: &str) -> String {
     }
     let head: String = shown.chars().take(WIDTH - 1).collect();
     format!("{head}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Forged {
+        what: String,
+        text: String,
+    }
+
+    fn forged() -> Vec<Forged> {
+        serde_json::from_str(include_str!("../../protocol/tests/forged.json")).unwrap()
+    }
+
+    #[test]
+    fn a_forged_text_stays_in_its_frame_while_it_is_written() {
+        let mut all = String::new();
+        for Forged { what, text } in forged() {
+            for paint in [Paint::Off, Paint::On] {
+                // At every moment, not only at the end.
+                let mut written = Written::default();
+                for piece in text.split_inclusive(' ') {
+                    written.push(piece);
+                    let shown = writing("writes", &written.tail, paint, WIDTH);
+                    let bare = console::strip_ansi_codes(&shown).into_owned();
+                    let mut lines = bare.split('\n');
+                    assert_eq!(lines.next(), Some("writes"), "{what}");
+                    assert!(lines.clone().count() <= PREVIEW, "{what}: {bare}");
+                    assert!(lines.all(|line| line.starts_with('│')), "{what}: {bare}");
+                    let hidden =
+                        |c: char| (c.is_control() && c != '\n') || ('\u{2066}'..='\u{2069}').contains(&c);
+                    assert!(!bare.contains(hidden), "{what}: {bare:?}");
+                    assert!(!bare.contains(['\u{202e}', '\u{200b}', '\r']), "{what}: {bare:?}");
+                }
+                if matches!(paint, Paint::Off) {
+                    let shown = writing("writes", &written.tail, paint, WIDTH);
+                    all.push_str(&format!("# {what}\n{shown}\n\n"));
+                }
+            }
+        }
+        insta::assert_snapshot!(all);
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_text_is_kept() {
+        let mut written = Written::default();
+        for _ in 0..10_000 {
+            written.push("größer\n");
+            assert!(written.tail.len() <= 2 * TAIL + 16);
+        }
+        assert!(written.tail.len() >= TAIL && written.tail.ends_with("größer\n"));
+    }
+
+    #[test]
+    fn what_runs_is_one_line() {
+        assert_eq!(cut("a\nWhat was done: x").lines().count(), 1);
+        assert!(cut(&"w".repeat(500)).chars().count() <= WIDTH);
+    }
 }

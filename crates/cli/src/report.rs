@@ -119,12 +119,13 @@ impl Usage {
                     .unwrap_or(0)
             };
             usage.model_calls += 1;
-            usage.input_tokens += count("input_tokens");
-            usage.cached_input_tokens += count("cached_input_tokens");
-            usage.output_tokens += count("output_tokens");
-            usage.thinking_tokens += count("thinking_tokens");
+            let add = |sum: &mut u64, name| *sum = sum.saturating_add(count(name));
+            add(&mut usage.input_tokens, "input_tokens");
+            add(&mut usage.cached_input_tokens, "cached_input_tokens");
+            add(&mut usage.output_tokens, "output_tokens");
+            add(&mut usage.thinking_tokens, "thinking_tokens");
             if let Some(cost) = fact.pointer("/cost/micro_dollars").and_then(Value::as_u64) {
-                usage.micro_dollars = Some(usage.micro_dollars.unwrap_or(0) + cost);
+                usage.micro_dollars = Some(usage.micro_dollars.unwrap_or(0).saturating_add(cost));
             }
         }
         usage

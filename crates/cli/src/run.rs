@@ -215,7 +215,7 @@ pub(crate) fn footer(facts: &Facts) -> String {
     if calls > 0 {
         parts.push(format!("{calls} call{}", if calls == 1 { "" } else { "s" }));
     }
-    let tokens = facts.usage.input_tokens + facts.usage.output_tokens;
+    let tokens = facts.usage.input_tokens.saturating_add(facts.usage.output_tokens);
     if tokens > 0 {
         parts.push(format!("{tokens} tokens"));
     }

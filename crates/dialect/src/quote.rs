@@ -36,6 +36,26 @@ impl Quote {
         Self(quoted)
     }
 
+    /// Quotes the beginning of a text that was not masked yet. Where it is cut, the word in which the cut falls is left out: half
+    /// a secret is none that a masker finds.
+    pub fn of_whole_words(text: &str) -> Self {
+        let Self(mut quoted) = Self::of(text);
+        if text.trim().chars().map(|c| escape(c).len()).sum::<usize>() <= MAX_CHARS {
+            return Self(quoted);
+        }
+        let is_end = |c: char| c.is_whitespace() || "\"'`,;{}[]()<>\\".contains(c);
+        let end = quoted
+            .rfind(is_end)
+            .map_or(0, |at| match quoted[at..].chars().next() {
+                // Of an escape nothing is left.
+                Some('\\') | None => at,
+                Some(end) => at + end.len_utf8(),
+            });
+        quoted.truncate(end);
+        quoted.push('…');
+        Self(quoted)
+    }
+
     /// The quotation.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -101,6 +121,28 @@ const fn is_invisible(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_cut_leaves_no_half_of_a_word() {
+        let lead = "the key that was sent is not valid: ".repeat(5);
+        let cases = [
+            (
+                format!("{lead}sk-ABCDEFGHIJKLMNOPQRSTUVWXYZ and more"),
+                format!("{lead}…"),
+            ),
+            (
+                format!("{}\"k\":\"{}\"", " ".repeat(9), "x".repeat(300)),
+                "\"k\":\"…".to_owned(),
+            ),
+            ("y".repeat(300), "…".to_owned()),
+            (format!("a\n{}", "z".repeat(300)), "a…".to_owned()),
+            ("short".to_owned(), "short".to_owned()),
+            ("w".repeat(MAX_CHARS), "w".repeat(MAX_CHARS)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Quote::of_whole_words(&text).as_str(), expected);
+        }
+    }
 
     #[test]
     fn control_and_invisible_characters_are_made_visible() {

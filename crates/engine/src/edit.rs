@@ -14,6 +14,7 @@ use crate::agent::Agent;
 use crate::calls::{held_metadata, names_in};
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
+use crate::masking;
 use crate::run::{DIRECT, direct_plan};
 use crate::tape::Tape;
 use crate::work::{Work, event};
@@ -26,6 +27,7 @@ impl Engine {
     /// The session must wait: while an agent of it works, [`interlock_store::Error::WrongStatus`] says so.
     pub async fn edit(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
         let inner = &self.inner;
+        masking::arguments_of_person(&inner.setup.masker, &arguments)?;
         let store = &inner.setup.store;
         let hold = store.hold(hold).await?;
         let session = hold.plan.session.clone();

@@ -48,9 +48,27 @@ pub enum Error {
     /// What a person wanted was refused: by which rule, why, and what would make it possible.
     #[error("{}{}", .0.message, hint(.0))]
     Refused(Box<RefusalRecord>),
+    /// A person put a secret into the arguments of a call.
+    #[error(
+        "the call was not taken: {} like a secret, and every call is recorded as it runs; put the secret into a file or a \
+         variable on the target and name that instead",
+        looks(names)
+    )]
+    Secret {
+        /// The arguments that hold one.
+        names: Vec<String>,
+    },
     /// What was asked for does not fit where the session stands.
     #[error("{0}")]
     NotNow(String),
+}
+
+fn looks(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [one] => format!("its argument {one} holds what looks"),
+        several => format!("its arguments {} hold what looks", several.join(", ")),
+    }
 }
 
 /// What to do next, behind the message.

@@ -50,6 +50,7 @@ pub use four_eyes::Barred;
 pub use head::{head, head_of};
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;
+pub use masking::MaskedLog;
 pub use options::{
     AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
 };

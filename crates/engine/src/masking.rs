@@ -4,24 +4,49 @@
 //! What a model says is masked before its proposals are read from it. So a model can never use a secret as an argument, what
 //! runs is what was recorded, and a replay reads the same proposals from the record.
 
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use interlock_dialect::{Channel, NativeArguments, Reply, Shown};
 use interlock_mask::{Masker, StreamMasker, Withheld};
-use interlock_model::{Attempt, Completion, Failure};
-use interlock_protocol::ContentHash;
+use interlock_model::{Attempt, Completion, Failure, Finish};
+use interlock_protocol::{Arguments, ContentHash};
 use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::error::Error;
 
 /// The longest text that is looked through. A longer one is withheld.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// Longer inputs wait for each other, so that masking takes no more than its share of the machine.
+const LONG: usize = 16 * 1024;
+/// A piece of a reply of up to this length is masked at once; a longer one lets the other sessions go on.
+const AT_ONCE: usize = 4096;
 
-/// What people and alerts say, masked outside of the threads that serve requests.
+/// What people and alerts say, masked outside of the threads that serve requests. One core is left for everything else.
 pub(crate) async fn input(masker: &Masker, text: &str) -> String {
+    static SLOTS: OnceLock<Semaphore> = OnceLock::new();
+    let slots = SLOTS.get_or_init(|| {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Semaphore::new(cores.saturating_sub(1).max(1))
+    });
+    let slot = if text.len() > LONG {
+        // Nobody closes it.
+        slots.acquire().await.ok()
+    } else {
+        None
+    };
     let masker = masker.clone();
     let text: Arc<str> = Arc::from(text);
     let inside = Arc::clone(&text);
-    let done = tokio::task::spawn_blocking(move || document(&masker, &inside)).await;
+    let done = tokio::task::spawn_blocking(move || {
+        tracing::trace!(bytes = inside.len(), "masking an input");
+        document(&masker, &inside)
+    })
+    .await;
+    drop(slot);
     // A masker that failed has shown nothing.
     done.unwrap_or_else(|_| withheld(text.as_bytes()))
 }
@@ -37,24 +62,114 @@ pub(crate) fn aside<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// A text that may be JSON: its values are masked as values, so that the name of a key is enough.
+/// A text that may begin with JSON, as an alert with its runbook: values are masked as values, so that the name of a key is
+/// enough, and what follows as text.
 fn document(masker: &Masker, text: &str) -> String {
     if text.len() > MOST_BYTES {
         return withheld(text.as_bytes());
     }
-    if text.trim_start().starts_with(['{', '['])
-        && let Ok(mut value) = serde_json::from_str::<Value>(text)
-        && masker.mask_value(&mut value) > 0
-    {
-        let lines = text.trim().contains('\n');
-        let written = if lines {
-            serde_json::to_string_pretty(&value)
-        } else {
-            serde_json::to_string(&value)
-        };
-        return written.unwrap_or_else(|_| withheld(text.as_bytes()));
+    if !text.trim_start().starts_with(['{', '[']) {
+        return shown(masker, text);
     }
-    shown(masker, text)
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let Some(Ok(mut value)) = values.next() else {
+        return shown(masker, text);
+    };
+    let (json, rest) = text.split_at(values.byte_offset());
+    if masker.mask_value(&mut value) == 0 {
+        return shown(masker, text);
+    }
+    let written = if json.trim().contains('\n') {
+        serde_json::to_string_pretty(&value)
+    } else {
+        serde_json::to_string(&value)
+    };
+    match written {
+        Ok(json) => format!("{json}{}", shown(masker, rest)),
+        Err(_) => withheld(text.as_bytes()),
+    }
+}
+
+/// What tells one alert from another, as a fingerprint. One that holds a secret becomes its hash, so that equal ones stay
+/// equal.
+pub(crate) fn key(masker: &Masker, text: String) -> String {
+    if line(masker, &text) == text {
+        text
+    } else {
+        ContentHash::of(&text).to_string()
+    }
+}
+
+/// Refuses arguments of a person that hold a secret. What runs is recorded as it runs, so it cannot be masked.
+pub(crate) fn arguments_of_person(masker: &Masker, arguments: &Arguments) -> Result<(), Error> {
+    let mut masked = Value::Object(arguments.clone());
+    masker.mask_value(&mut masked);
+    let mut names: Vec<String> = arguments
+        .iter()
+        .filter(|(name, value)| masked.get(name.as_str()) != Some(*value))
+        .map(|(name, _)| line(masker, name))
+        .collect();
+    names.sort();
+    if names.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Secret { names })
+    }
+}
+
+/// The text without what colours it on a terminal, which masking removes and which is no secret.
+fn without_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        let end = after.find(|c: char| !c.is_ascii_digit() && c != ';');
+        match end {
+            Some(end) if after[end..].starts_with('m') => {
+                plain.push_str(before);
+                rest = &after[end + 1..];
+            }
+            _ => {
+                plain.push_str(before);
+                plain.push_str("\u{1b}[");
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Where log lines go. Each line is masked before it is written.
+#[derive(Debug)]
+pub struct MaskedLog<W> {
+    masker: Masker,
+    to: W,
+}
+
+impl<W> MaskedLog<W> {
+    /// Masks what is written, and writes it there.
+    pub const fn new(masker: Masker, to: W) -> Self {
+        Self { masker, to }
+    }
+}
+
+impl<W: Write> Write for MaskedLog<W> {
+    /// Takes whole lines: a log writes each of its lines at once.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = String::from_utf8_lossy(bytes);
+        let clean = line(&self.masker, &written);
+        if clean == without_colours(&written) {
+            self.to.write_all(bytes)?;
+        } else {
+            self.to.write_all(clean.trim_end().as_bytes())?;
+            self.to.write_all(b"\n")?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// The text masked, or a notice if it is too costly to mask.
@@ -85,12 +200,24 @@ pub(crate) fn completion(masker: &Masker, completion: &mut Completion) -> bool {
             changed |= value(masker, found);
         }
         attempts(masker, &mut completion.attempts);
+        if let Some(served_by) = &mut completion.served_by {
+            changed |= text(masker, served_by);
+        }
+        if let Finish::Other(reason) = &mut completion.finish {
+            changed |= text(masker, reason);
+        }
+        let clean = |text: &str| line(masker, text) == text;
         let before = completion.thoughts.len();
+        // A provider refuses a thought that it signed and that was changed.
         completion
             .thoughts
-            .retain(|thought| masker.mask_text(&thought.text) == thought.text.as_str());
-        // A provider refuses a thought that it signed and that was changed.
+            .retain(|thought| clean(&thought.text) && thought.signature.as_deref().is_none_or(clean));
         changed |= completion.thoughts.len() < before;
+        for signature in &mut completion.call_signatures {
+            if signature.take_if(|signature| !clean(signature)).is_some() {
+                changed = true;
+            }
+        }
         raw(masker, &mut completion.raw, changed);
         changed
     })
@@ -110,6 +237,10 @@ fn reply(masker: &Masker, reply: &mut Reply) -> bool {
     let mut changed = text(masker, &mut reply.text);
     changed |= text(masker, &mut reply.thinking);
     for call in &mut reply.calls {
+        // A call without an id gets one of ours.
+        if call.id.take_if(|id| line(masker, id) != *id).is_some() {
+            changed = true;
+        }
         changed |= text(masker, &mut call.name);
         changed |= match &mut call.arguments {
             NativeArguments::Value(arguments) => value(masker, arguments),
@@ -143,6 +274,9 @@ fn value(masker: &Masker, value: &mut Value) -> bool {
 fn attempts(masker: &Masker, attempts: &mut [Attempt]) {
     for attempt in attempts {
         text(masker, &mut attempt.message);
+        if let Some(id) = &mut attempt.request_id {
+            text(masker, id);
+        }
     }
 }
 
@@ -194,6 +328,15 @@ impl Stream {
 
     /// What of these pieces may be shown now.
     pub(crate) fn push(&mut self, pieces: Vec<Shown>) -> Vec<Shown> {
+        let bytes: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+        if bytes > AT_ONCE {
+            aside(|| self.take(pieces))
+        } else {
+            self.take(pieces)
+        }
+    }
+
+    fn take(&mut self, pieces: Vec<Shown>) -> Vec<Shown> {
         let mut shown = Vec::new();
         for Shown { channel, text } in pieces {
             let at = self.channels.iter().position(|(known, _)| *known == channel);
@@ -304,6 +447,86 @@ mod tests {
             assert_eq!(told, after != before, "{name}");
             let mut again = after.clone();
             assert!(!reply(&masker, &mut again), "{name}: {again:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_log_is_masked_and_keeps_its_colours_and_its_end() {
+        let plain = "\u{1b}[2m2026-01-31\u{1b}[0m \u{1b}[33mWARN\u{1b}[0m it broke\n".to_owned();
+        let json = format!("{{\"fields\":{{\"message\":\"password={SECRET}\"}}}}\n");
+        let cases = [
+            (plain.clone(), plain),
+            (
+                format!("WARN password={SECRET}\n"),
+                "WARN password=[masked:password]\n".to_owned(),
+            ),
+            (
+                json,
+                "{\"fields\":{\"message\":\"password=[masked:password]\"}}\n".to_owned(),
+            ),
+            ("\u{1b}[K odd\n".to_owned(), "\u{1b}[K odd\n".to_owned()),
+        ];
+        for (line, expected) in cases {
+            let mut to = Vec::new();
+            let mut log = MaskedLog::new(Masker::built_in(), &mut to);
+            log.write_all(line.as_bytes()).expect("a line");
+            log.flush().expect("a line");
+            let shown = String::from_utf8(to).expect("text");
+            // What moves the cursor may be removed or stay: the terminal is guarded by what prints it.
+            assert_eq!(shown.replace("\u{1b}[K", ""), expected.replace("\u{1b}[K", ""));
+        }
+    }
+
+    #[test]
+    fn an_alert_with_a_runbook_is_masked_by_its_names() {
+        let masker = Masker::built_in();
+        let input = format!(
+            "{{\n  \"passwords\": [\"{SECRET}1\"],\n  \"a\": 1\n}}\n\n--- runbook ---\nuse password={SECRET}"
+        );
+        let kept = document(&masker, &input);
+        assert!(
+            !kept.contains(SECRET) && kept.contains("--- runbook ---\nuse "),
+            "{kept}"
+        );
+        assert_eq!(document(&masker, "{\"a\":1} and more"), "{\"a\":1} and more");
+        assert_eq!(document(&masker, "[not json"), "[not json");
+    }
+
+    #[test]
+    fn a_key_with_a_secret_becomes_its_hash() {
+        let masker = Masker::built_in();
+        let secret = format!("password={SECRET}");
+        let hidden = key(&masker, secret.clone());
+        assert_eq!(hidden, ContentHash::of(&secret).to_string());
+        assert_eq!(key(&masker, "disk-web".to_owned()), "disk-web");
+    }
+
+    #[test]
+    fn arguments_of_a_person_hold_no_secret() {
+        let masker = Masker::built_in();
+        let arguments = |value: Value| value.as_object().cloned().unwrap_or_default();
+        assert!(
+            arguments_of_person(
+                &masker,
+                &arguments(json!({ "command": "grep -i password= /etc/app.conf" }))
+            )
+            .is_ok()
+        );
+        for (given, names) in [
+            (json!({ "action": "x", "password": SECRET }), "`password`"),
+            (
+                json!({ "action": "x", "command": format!("mysql password={SECRET}") }),
+                "`command`",
+            ),
+            (
+                json!({ "list": [{ "token": format!("{SECRET}9") }], "secret": SECRET }),
+                "`list`, `secret`",
+            ),
+        ] {
+            let said = arguments_of_person(&masker, &arguments(given))
+                .expect_err("a secret")
+                .to_string();
+            assert!(said.contains(names) && !said.contains(SECRET), "{said}");
         }
     }
 

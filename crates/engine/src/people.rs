@@ -55,6 +55,7 @@ impl Engine {
     ) -> Result<Called, Error> {
         let store = &self.inner.setup.store;
         let tool = ToolName::new(tool)?;
+        crate::masking::arguments_of_person(&self.inner.setup.masker, &arguments)?;
         // First, so that nothing waits whose asker is not known: where four eyes are wanted, they do not approve it.
         self.inner
             .audit(

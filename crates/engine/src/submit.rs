@@ -105,20 +105,21 @@ impl Engine {
             SessionKind::Chat => &setup.masker,
         };
         let input = masking::input(masker, &submission.input).await;
+        let alert_type = submission.alert_type.map(|name| masking::line(masker, &name));
         let id = SessionId::from_bytes(draw()?);
         let session = NewSession {
             id: id.clone(),
             kind: submission.kind,
-            title: title(&input, submission.alert_type.as_deref()),
+            title: title(&input, alert_type.as_deref()),
             channel: submission.channel,
             owner: submission.owner,
-            alert_type: submission.alert_type,
+            alert_type,
             chain,
             input,
             level: submission.level.unwrap_or(setup.level),
             priority: submission.priority,
-            idempotency_key: submission.idempotency_key,
-            fingerprint: submission.fingerprint,
+            idempotency_key: submission.idempotency_key.map(|key| masking::key(masker, key)),
+            fingerprint: submission.fingerprint.map(|key| masking::key(masker, key)),
             options: overrides,
             at: now,
         };

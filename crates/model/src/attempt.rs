@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a finished reply may keep its connection before the connection is given up.
 const DRAIN: Duration = Duration::from_millis(250);
+/// How much a provider may send after a finished reply before the connection is given up.
+const DRAIN_BYTES: usize = 64 << 10;
 
 /// What one attempt came to.
 #[derive(Debug, Default)]
@@ -113,7 +115,7 @@ pub(crate) async fn ask(
     };
     let header = |name: &str| {
         let value = response.headers().get(name)?.to_str().ok()?;
-        Some(value.chars().take(128).collect::<String>())
+        Some(value.to_owned()).filter(|value| value.len() <= 512)
     };
     let status = response.status();
     let mut tried = Tried {
@@ -186,7 +188,15 @@ async fn receive(
 
 /// Reads what little is left after a reply, so that its connection can be used again.
 async fn drain(response: &mut Response) {
-    let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+    let rest = async {
+        let mut read = 0;
+        while let Ok(Some(bytes)) = response.chunk().await {
+            read += bytes.len();
+            if read > DRAIN_BYTES {
+                break;
+            }
+        }
+    };
     let _ = tokio::time::timeout(DRAIN, rest).await;
 }
 
@@ -217,9 +227,9 @@ async fn refused(
             Ok(Ok(None) | Err(_)) | Err(_) => break,
         }
     }
-    let kept = raw.kept_bytes();
-    tried.raw = endpoint.scrubber.bytes(&kept).map_or(kept, Bytes::from);
     tried.raw_total = raw.total;
+    let kept = raw.into_bytes();
+    tried.raw = endpoint.scrubber.bytes(&kept).map_or(kept, Bytes::from);
     tried.fault = Some(if status.is_redirection() {
         let to = leads_to.map_or_else(|| "elsewhere".to_owned(), |to| crate::http::shown(&to));
         let what = format!("it answered {status} and leads to {to}, which is not followed");

@@ -9,7 +9,8 @@ use crate::scripted::{self, Script};
 use crate::wire::Wire;
 use crate::wire::body::RESERVED;
 use crate::{
-    Attempt, Completion, Error, Failure, Finish, ModelInfo, Options, Provider, Request, Secrets, Sink, Timing,
+    Attempt, Completion, Error, Failure, Finish, ModelInfo, Options, Provider, Request, Secrets, Sink,
+    Timing, Usage,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -252,16 +253,30 @@ impl Call<'_> {
         }
     }
 
+    /// What can be believed of the tokens that the provider counted. A script is our own.
+    fn usage(&self, tried: &Tried) -> Usage {
+        let inner = &self.client.0;
+        match &inner.reach {
+            Reach::Http { .. } => tried.collected.usage.believed(
+                self.body.len(),
+                tried.raw_total,
+                inner.options.max_output_tokens,
+            ),
+            Reach::Script(_) => tried.collected.usage,
+        }
+    }
+
     fn complete(self, tried: Tried) -> Completion {
         let inner = &self.client.0;
         let timing = self.timing(&tried);
+        let usage = self.usage(&tried);
         let collected = tried.collected;
         Completion {
             reply: collected.reply,
             thoughts: collected.thoughts,
             call_signatures: collected.call_signatures,
-            cost: inner.options.price.and_then(|price| collected.usage.cost(&price)),
-            usage: collected.usage,
+            cost: inner.options.price.and_then(|price| usage.cost(&price)),
+            usage,
             finish: collected
                 .finish
                 .unwrap_or_else(|| Finish::Other("no reason given".to_owned())),
@@ -299,6 +314,7 @@ impl Call<'_> {
             fault.kind.remedy()
         );
         let timing = self.timing(&tried);
+        let usage = self.usage(&tried);
         let collected = tried.collected;
         Failure {
             kind: fault.kind,
@@ -312,8 +328,8 @@ impl Call<'_> {
                 raw_total: tried.raw_total,
                 partial: collected.reply,
                 finish: collected.finish,
-                usage: collected.usage,
-                cost: inner.options.price.and_then(|price| collected.usage.cost(&price)),
+                usage,
+                cost: inner.options.price.and_then(|price| usage.cost(&price)),
                 timing,
             }),
         }

@@ -271,7 +271,7 @@ impl<'s> Collector<'s> {
 
     pub(crate) fn served_by(&mut self, model: &str) {
         if self.collected.served_by.is_none() && !model.is_empty() {
-            self.collected.served_by = Some(model.chars().take(200).collect());
+            self.collected.served_by = Some(crate::wire::word(model));
         }
     }
 

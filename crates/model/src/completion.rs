@@ -43,7 +43,7 @@ pub struct Completion {
     pub code_executions: Vec<Value>,
 }
 
-/// How many tokens a call took.
+/// How many tokens a call took, as the provider reports it, as far as that can be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
@@ -57,9 +57,40 @@ pub struct Usage {
     pub output_tokens: u64,
     /// The part of it that was thinking, where the provider says.
     pub thinking_tokens: u64,
+    /// Whether the provider reported more than can be, or parts larger than their whole. What is said here is then the most
+    /// that can be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub corrected: bool,
 }
 
+/// What a provider adds to a request by itself, in tokens, at most: instructions for tools, the template of a chat.
+const ADDED: u64 = 65_536;
+/// The most that a model thinks without showing it, in tokens, where no setting limits it.
+const HIDDEN: u64 = 1_000_000;
+
 impl Usage {
+    /// What can be believed of it. A token has at least one byte: no request is more tokens than it has bytes, and no reply
+    /// more than was received, besides what the provider adds and what the model thinks without showing it.
+    #[must_use]
+    pub(crate) fn believed(self, sent: usize, received: u64, most_output: Option<u32>) -> Self {
+        let most_input = (sent as u64).saturating_add(ADDED);
+        let hidden = most_output.map_or(HIDDEN, |most| u64::from(most).min(HIDDEN));
+        let input_tokens = self.input_tokens.min(most_input);
+        let output_tokens = self.output_tokens.min(received.saturating_add(hidden));
+        let believed = Self {
+            reported: self.reported,
+            input_tokens,
+            cached_input_tokens: self.cached_input_tokens.min(input_tokens),
+            output_tokens,
+            thinking_tokens: self.thinking_tokens.min(output_tokens),
+            corrected: self.corrected,
+        };
+        Self {
+            corrected: self.corrected || believed != self,
+            ..believed
+        }
+    }
+
     /// What this costs. Nothing where the provider did not count.
     pub fn cost(&self, price: &Price) -> Option<Cost> {
         if !self.reported {
@@ -183,6 +214,7 @@ mod tests {
             cached_input_tokens,
             output_tokens,
             thinking_tokens: 0,
+            corrected: false,
         };
         let price = |cached_input_per_million| Price {
             input_per_million: 2.5,
@@ -201,5 +233,36 @@ mod tests {
             assert_eq!(cost.as_deref(), Some(expected));
         }
         assert_eq!(Usage::default().cost(&price(None)), None);
+    }
+    #[test]
+    fn a_provider_is_believed_as_far_as_it_can_be_true() {
+        let usage = |input_tokens, cached_input_tokens, output_tokens, thinking_tokens| Usage {
+            reported: true,
+            input_tokens,
+            cached_input_tokens,
+            output_tokens,
+            thinking_tokens,
+            corrected: false,
+        };
+        let corrected = |usage: Usage| Usage {
+            corrected: true,
+            ..usage
+        };
+        let cases = [
+            (usage(900, 400, 50, 10), None, usage(900, 400, 50, 10)),
+            (
+                usage(u64::MAX, u64::MAX, u64::MAX, u64::MAX),
+                None,
+                corrected(usage(66_536, 66_536, 1_000_500, 1_000_500)),
+            ),
+            (usage(10, 11, 5, 6), None, corrected(usage(10, 10, 5, 5))),
+            (usage(10, 0, 2_000, 0), Some(100), corrected(usage(10, 0, 600, 0))),
+            (usage(10, 0, 2_000, 0), Some(u32::MAX), usage(10, 0, 2_000, 0)),
+        ];
+        for (said, most, expected) in cases {
+            let believed = said.believed(1000, 500, most);
+            assert_eq!(believed, expected, "{said:?}");
+            assert_eq!(believed.believed(1000, 500, most), believed);
+        }
     }
 }

@@ -7,6 +7,9 @@ pub(crate) struct Lines {
     partial: Vec<u8>,
     /// The last byte was CR: a LF that follows belongs to it.
     after_cr: bool,
+    /// How many bytes were looked at or copied, for tests of how that grows.
+    #[cfg(test)]
+    pub(crate) looked_at: usize,
 }
 
 impl Lines {
@@ -16,6 +19,10 @@ impl Lines {
         mut bytes: &[u8],
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        #[cfg(test)]
+        {
+            self.looked_at += bytes.len();
+        }
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -35,6 +42,10 @@ impl Lines {
                 each(line)?;
             } else {
                 self.partial.extend_from_slice(line);
+                #[cfg(test)]
+                {
+                    self.looked_at += self.partial.len();
+                }
                 let result = each(&self.partial);
                 self.partial.clear();
                 result?;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use interlock_config::Config;
 use interlock_engine::Engine;
 use interlock_infra::Infra;
+use interlock_mask::Masker;
 use interlock_protocol::ContentHash;
 use interlock_store::Store;
 use jiff::Timestamp;
@@ -90,6 +91,11 @@ impl App {
     /// What is kept.
     pub(crate) fn store(&self) -> &Store {
         &self.inner.parts.engine.setup().store
+    }
+
+    /// What looks like a secret is taken out by this before it is shown.
+    pub(crate) fn masker(&self) -> &Masker {
+        &self.engine().setup().masker
     }
 
     /// What is connected.

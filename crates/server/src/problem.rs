@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::wire::ProblemForm;
 
+/// The type of a problem on the wire.
+pub(crate) const PROBLEM: &str = "application/problem+json";
+
 /// The kind of a problem: one stable word each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
@@ -209,10 +212,7 @@ impl IntoResponse for Problem {
         let body = serde_json::to_vec(&self.form()).unwrap_or_default();
         let mut response = (self.code.status(), body).into_response();
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -283,6 +283,10 @@ impl From<interlock_engine::Error> for Problem {
                     Some(hint) => problem.hint(hint),
                     None => problem,
                 }
+            }
+            Error::Secret { names } => {
+                let details = serde_json::json!({ "arguments": names });
+                Self::new(Code::InvalidInput, Error::Secret { names }.to_string()).details(details)
             }
             Error::NotNow(message) => Self::new(Code::Conflict, message),
             Error::NoModel | Error::Model(_) => Self::new(Code::Unavailable, error.to_string()),

@@ -46,7 +46,7 @@ impl History {
             .create(true)
             .mode(0o600)
             .open(&self.file)?;
-        writeln!(file, "{}", Masker::built_in().mask_text(line))
+        writeln!(file, "{}", crate::globals::masker().mask_text(line))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Anthropic's messages.
 
 use super::body::{Body, number};
-use super::{Str, json, malformed, problem};
+use super::{Str, count, json, malformed, problem, word};
 use crate::collect::Collector;
 use crate::failure::Fault;
 use crate::request::Sealed;
@@ -268,13 +268,13 @@ struct Whole<'a> {
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
 #[derive(Debug, Default, Deserialize)]
 struct Counted {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     output_tokens: Option<u64>,
 }
 
@@ -434,6 +434,6 @@ fn finish(reason: &str) -> Finish {
         "tool_use" => Finish::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => Finish::Length,
         "refusal" => Finish::ContentFilter,
-        other => Finish::Other(other.chars().take(100).collect()),
+        other => Finish::Other(word(other)),
     }
 }

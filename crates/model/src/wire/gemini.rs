@@ -1,7 +1,7 @@
 //! Gemini's `streamGenerateContent`.
 
 use super::body::{Body, number};
-use super::{Str, json, malformed, problem};
+use super::{Str, count, json, malformed, problem, word};
 use crate::collect::Collector;
 use crate::failure::{Fault, Kind};
 use crate::request::Sealed;
@@ -284,15 +284,15 @@ struct ReceivedCall<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Counted {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     tool_use_prompt_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cached_content_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     candidates_token_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     thoughts_token_count: Option<u64>,
 }
 
@@ -429,6 +429,6 @@ fn finish(reason: &str) -> Finish {
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
             Finish::ContentFilter
         }
-        other => Finish::Other(other.chars().take(100).collect()),
+        other => Finish::Other(word(other)),
     }
 }

@@ -14,7 +14,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{Arguments, Str, Texts, json, malformed};
+pub(crate) use read::{Arguments, Str, Texts, count, json, malformed, word};
 pub(crate) use stream::{Progress, Raw, Stream};
 
 use crate::collect::Collector;

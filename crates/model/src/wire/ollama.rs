@@ -1,7 +1,7 @@
 //! Ollama's own chat.
 
 use super::body::{Body, number};
-use super::{Arguments, Str, json, problem};
+use super::{Arguments, Str, count, json, problem, word};
 use crate::collect::Collector;
 use crate::failure::Fault;
 use crate::{Error, Finish, Message, Options, Request};
@@ -132,9 +132,9 @@ struct Event<'a> {
     done: Option<bool>,
     #[serde(borrow, default)]
     done_reason: Option<Str<'a>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_eval_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     eval_count: Option<u64>,
     #[serde(default)]
     error: Option<Value>,
@@ -208,7 +208,7 @@ impl Decoder {
             out.finish(match event.done_reason.as_deref() {
                 None | Some("stop" | "") => Finish::Stop,
                 Some("length") => Finish::Length,
-                Some(other) => Finish::Other(other.chars().take(100).collect()),
+                Some(other) => Finish::Other(word(other)),
             });
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Chat completions, as `OpenAI` has them and many servers imitate them.
 
 use super::body::{AsText, Body, number};
-use super::{Arguments, Str, Texts, json, malformed, problem};
+use super::{Arguments, Str, Texts, count, json, malformed, problem, word};
 use crate::collect::Collector;
 use crate::failure::Fault;
 use crate::request::Sealed;
@@ -189,9 +189,9 @@ struct CalledFunction<'a> {
 
 #[derive(Deserialize)]
 struct Counted {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u64>,
     #[serde(default)]
     prompt_tokens_details: Option<InputDetails>,
@@ -201,13 +201,13 @@ struct Counted {
 
 #[derive(Deserialize)]
 struct InputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct OutputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
 }
 
@@ -281,7 +281,7 @@ fn read(event: &Event<'_>, form: Form, out: &mut Collector<'_>) -> Result<(), Fa
                 "tool_calls" | "function_call" => Finish::ToolCalls,
                 "length" => Finish::Length,
                 "content_filter" => Finish::ContentFilter,
-                other => Finish::Other(other.chars().take(100).collect()),
+                other => Finish::Other(word(other)),
             });
         }
     }

@@ -91,7 +91,7 @@ pub(crate) fn answered(status: u16, body: &[u8]) -> Fault {
     let what = if message.is_empty() {
         format!("it answered {status} and nothing else")
     } else {
-        format!("it answered {status}: {}", Quote::of(message))
+        format!("it answered {status}: {}", Quote::of_whole_words(message))
     };
     Fault::new(kind, what)
 }
@@ -100,7 +100,10 @@ pub(crate) fn answered(status: u16, body: &[u8]) -> Fault {
 pub(crate) fn in_stream(value: &Value) -> Fault {
     let said = Said::of(value);
     let kind = classify(said.status().unwrap_or(500), &said);
-    let what = format!("it broke off with an error: {}", Quote::of(&said.message));
+    let what = format!(
+        "it broke off with an error: {}",
+        Quote::of_whole_words(&said.message)
+    );
     Fault::new(kind, what)
 }
 

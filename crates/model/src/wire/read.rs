@@ -134,6 +134,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     }
 }
 
+/// How many tokens a provider says it took. What is no such number counts as not said: a reply is worth more than its bill.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let said = Value::deserialize(deserializer)?;
+    Ok(said.as_u64().or_else(|| {
+        let said = said.as_f64().filter(|said| *said >= 0.0)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "not negative; the cast saturates, and what is too much is not believed later"
+        )]
+        Some(said as u64)
+    }))
+}
+
+/// A word of a provider, where it is one.
+pub(crate) fn word(text: &str) -> String {
+    const MOST: usize = 100;
+    if text.chars().nth(MOST).is_some() {
+        format!("a word of {} bytes", text.len())
+    } else {
+        text.to_owned()
+    }
+}
+
 /// Reads JSON of a wire.
 pub(crate) fn json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, Fault> {
     serde_json::from_slice(data).map_err(|error| malformed(&error.to_string(), data))
@@ -141,10 +165,11 @@ pub(crate) fn json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, Fault> {
 
 /// What came is not what the wire sends.
 pub(crate) fn malformed(reason: &str, data: &[u8]) -> Fault {
+    let data = data.trim_ascii();
     let text = String::from_utf8_lossy(&data[..data.len().min(1000)]);
     let what = format!(
         "the reply is not what this wire sends ({reason}): {}",
-        Quote::of(&text)
+        Quote::of_whole_words(&text)
     );
     Fault::new(Kind::Malformed, what)
 }

@@ -65,7 +65,7 @@ impl<'s> Stream<'s> {
     }
 
     /// Takes more bytes.
-    pub(crate) fn push(&mut self, bytes: &Bytes) -> Result<Progress, Fault> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Progress, Fault> {
         self.raw.push(bytes, self.limits.raw_bytes);
         if self.raw.total > self.limits.reply_bytes as u64 {
             let what = format!("the reply is larger than {} bytes", self.limits.reply_bytes);
@@ -74,7 +74,7 @@ impl<'s> Stream<'s> {
         if self.is_done() {
             return Ok(Progress::Done);
         }
-        let mut bytes: &[u8] = bytes;
+        let mut bytes = bytes;
         if self.framing == Framing::Unknown {
             let Some(at) = bytes
                 .iter()
@@ -189,14 +189,14 @@ impl<'s> Stream<'s> {
         } else if self.any_event {
             Err(broken_off())
         } else {
-            Err(malformed("it has no event", &self.raw.kept_bytes()))
+            Err(malformed("it has no event", &self.raw.kept))
         }
     }
 
     /// What it came to.
     pub(crate) fn finish(self, scrubber: &Scrubber) -> (Collected, Bytes, u64) {
         let total = self.raw.total;
-        let raw = self.raw.kept_bytes();
+        let raw = self.raw.into_bytes();
         let raw = scrubber.bytes(&raw).map_or(raw, Bytes::from);
         (self.out.into_collected(), raw, total)
     }
@@ -208,35 +208,101 @@ fn is_cut(json: &[u8]) -> bool {
 }
 
 /// What was received, as it was, up to a limit.
+///
+/// It is copied: a piece of a few bytes would keep the whole buffer alive that it was read into.
 #[derive(Debug, Default)]
 pub(crate) struct Raw {
-    pieces: Vec<Bytes>,
-    kept: usize,
+    kept: BytesMut,
     pub(crate) total: u64,
 }
 
 impl Raw {
-    pub(crate) fn push(&mut self, bytes: &Bytes, limit: usize) {
-        self.total += bytes.len() as u64;
-        let room = limit - self.kept;
-        if room > 0 && !bytes.is_empty() {
-            let piece = bytes.slice(..bytes.len().min(room));
-            self.kept += piece.len();
-            self.pieces.push(piece);
+    pub(crate) fn push(&mut self, bytes: &[u8], limit: usize) {
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        let room = limit.saturating_sub(self.kept.len());
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// What was kept. Where it was cut, it ends before the word in which the cut falls: half a secret is none that a masker
+    /// finds.
+    pub(crate) fn into_bytes(mut self) -> Bytes {
+        if self.total > self.kept.len() as u64 {
+            let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"\"',;{}[]()<>\\".contains(byte);
+            let end = self.kept.iter().rposition(is_end).map_or(0, |at| at + 1);
+            self.kept.truncate(end);
+        }
+        self.kept.freeze()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Flow;
+
+    fn said(text: &str) -> String {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    }
+
+    /// How many bytes are looked at for a reply in pieces of this size, beside its own.
+    fn looked_at(reply: &str, size: usize) -> usize {
+        let mut sink = |_: crate::Chunk<'_>| Flow::Continue;
+        let mut stream = Stream::new(Wire::Openai, Limits::DEFAULT, Collector::new(&mut sink));
+        for piece in reply.as_bytes().chunks(size) {
+            stream.push(piece).expect("a reply");
+        }
+        stream.lines.looked_at
+    }
+
+    #[test]
+    fn work_grows_with_the_reply_and_not_with_its_pieces() {
+        let short: String = (0..2000).map(|at| said(&format!("word{at} "))).collect();
+        let words: String = (0..9000).map(|at| format!("{} ", at * 7919 % 10_007)).collect();
+        let long = said(&words);
+        for reply in [short, long] {
+            for size in [1, 2, 3, 7, 64, 4096, reply.len()] {
+                let once = looked_at(&reply, size);
+                let twice = looked_at(&reply.repeat(2), size);
+                assert!(once <= 2 * reply.len() + 64, "{size}: {once} of {}", reply.len());
+                assert!(twice <= 2 * once + 64, "{size}: {once}, then {twice}");
+            }
         }
     }
 
-    pub(crate) fn kept_bytes(&self) -> Bytes {
-        match self.pieces.as_slice() {
-            [] => Bytes::new(),
-            [one] => one.clone(),
-            pieces => {
-                let mut joined = BytesMut::with_capacity(self.kept);
-                for piece in pieces {
-                    joined.extend_from_slice(piece);
-                }
-                joined.freeze()
-            }
+    #[test]
+    fn a_small_piece_does_not_keep_the_buffer_that_it_came_in() {
+        let mut sink = |_: crate::Chunk<'_>| Flow::Continue;
+        let mut stream = Stream::new(Wire::Openai, Limits::DEFAULT, Collector::new(&mut sink));
+        let mut ping = b": ping\n\n".to_vec();
+        ping.resize(64 << 10, b' ');
+        for _ in 0..100 {
+            let buffer = Bytes::from(ping.clone());
+            stream.push(&buffer.slice(..8)).expect("more");
+            assert!(buffer.is_unique());
+        }
+        assert!(
+            stream.raw.kept.capacity() <= 4096,
+            "{}",
+            stream.raw.kept.capacity()
+        );
+    }
+
+    #[test]
+    fn what_is_kept_is_not_cut_in_the_middle_of_a_word() {
+        let cases: &[(&[u8], usize, &[u8])] = &[
+            (b"one two", 7, b"one two"),
+            (b"one two", 6, b"one "),
+            (b"{\"k\":\"sk-abcdef\"}", 12, b"{\"k\":\""),
+            (b"sk-abcdef", 5, b""),
+            (b"", 5, b""),
+        ];
+        for (bytes, limit, expected) in cases {
+            let mut raw = Raw::default();
+            bytes.iter().for_each(|byte| raw.push(&[*byte], *limit));
+            assert_eq!(
+                (raw.total, &raw.into_bytes()[..]),
+                (bytes.len() as u64, *expected)
+            );
         }
     }
 }

@@ -15,6 +15,10 @@ pub(crate) enum Step {
     Send(String),
     Bytes(Vec<u8>),
     Pause(u64),
+    /// Sends the same again and again until the client closes.
+    Endless(Vec<u8>),
+    /// The same, with so many milliseconds between.
+    Drip(Vec<u8>, u64),
     /// Stays open until the client closes.
     Hang,
     /// Ends the connection with a reset.
@@ -122,6 +126,18 @@ async fn follow(plan: Vec<Step>, stream: &mut TcpStream, closed: &AtomicUsize) -
             }
             Step::Bytes(bytes) => {
                 let _ = stream.write_all(&bytes).await;
+            }
+            Step::Endless(bytes) => {
+                while stream.write_all(&bytes).await.is_ok() {}
+                closed.fetch_add(1, Ordering::SeqCst);
+                return false;
+            }
+            Step::Drip(bytes, millis) => {
+                while stream.write_all(&bytes).await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(millis)).await;
+                }
+                closed.fetch_add(1, Ordering::SeqCst);
+                return false;
             }
             Step::Pause(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
             Step::Hang => {

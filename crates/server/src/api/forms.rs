@@ -269,8 +269,9 @@ pub(super) fn usage(facts: &[Value]) -> Usage {
     for fact in facts {
         let number = |pointer: &str| fact.pointer(pointer).and_then(Value::as_u64);
         usage.calls += 1;
-        usage.input_tokens += number("/usage/input_tokens").unwrap_or(0);
-        usage.output_tokens += number("/usage/output_tokens").unwrap_or(0);
+        let add = |sum: &mut u64, pointer| *sum = sum.saturating_add(number(pointer).unwrap_or(0));
+        add(&mut usage.input_tokens, "/usage/input_tokens");
+        add(&mut usage.output_tokens, "/usage/output_tokens");
         if let Some(micro) = number("/cost/micro_dollars") {
             #[expect(clippy::cast_precision_loss, reason = "an amount of money for people")]
             let cost = micro as f64 / 1_000_000.0;

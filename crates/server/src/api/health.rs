@@ -87,15 +87,13 @@ pub(super) async fn look(app: &App) -> Health {
     let mut checks = vec![store(app).await, workers(app).await, models(app)];
     let vital = checks.iter().take(2).all(|check| check.ok);
     match tokio::time::timeout(LONGEST, app.infra().graph(NOT_OLDER)).await {
-        Ok(graph) => checks.extend(graph.health().iter().map(|health| {
-            Check {
-                name: format!("connection:{}", health.connection),
-                ok: health.problem.is_none(),
-                detail: health
-                    .problem
-                    .clone()
-                    .unwrap_or_else(|| knows(health.kind, health.resources)),
-            }
+        Ok(graph) => checks.extend(graph.health().iter().map(|health| Check {
+            name: format!("connection:{}", health.connection),
+            ok: health.problem.is_none(),
+            detail: health.problem.as_deref().map_or_else(
+                || knows(health.kind, health.resources),
+                |problem| app.masker().mask_text(problem).into_owned(),
+            ),
         })),
         Err(_) => checks.push(Check {
             name: "connections".to_owned(),

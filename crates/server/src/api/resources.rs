@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use interlock_infra::Resource as Known;
+use interlock_mask::Masker;
 use interlock_protocol::{ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -50,7 +51,10 @@ async fn connections(State(app): State<App>) -> Json<ConnectionList> {
             name: health.connection.clone(),
             kind: health.kind.to_owned(),
             ok: health.problem.is_none(),
-            problem: health.problem.clone(),
+            problem: health
+                .problem
+                .as_deref()
+                .map(|problem| app.masker().mask_text(problem).into_owned()),
             resources: health.resources as u64,
         })
         .collect();
@@ -64,16 +68,20 @@ async fn connections(State(app): State<App>) -> Json<ConnectionList> {
 /// How old what is shown may be, where nobody asks for it anew.
 pub(super) const NOT_OLDER: Duration = Duration::from_secs(30);
 
-fn form(resource: &Known) -> Resource {
+/// A resource as it is shown. What a connection reports about it may hold secrets.
+fn form(masker: &Masker, resource: &Known) -> Resource {
+    let masked = |text: &String| masker.mask_text(text).into_owned();
+    let mut facts = serde_json::Value::Object(resource.facts.clone());
+    masker.mask_value(&mut facts);
     Resource {
         id: resource.id.to_string(),
         kind: resource.id.kind().as_str().to_owned(),
-        name: resource.name.clone(),
-        aliases: resource.aliases.clone(),
+        name: masked(&resource.name),
+        aliases: resource.aliases.iter().map(masked).collect(),
         parent: resource.parent.as_ref().map(ToString::to_string),
-        state: resource.state.clone(),
+        state: resource.state.as_ref().map(masked),
         source: resource.source.clone(),
-        facts: serde_json::Value::Object(resource.facts.clone()),
+        facts,
         read_sandbox: None,
     }
 }
@@ -143,8 +151,9 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
         kind.is_none_or(|kind| resource.id.kind().as_str() == kind)
             && search.as_deref().is_none_or(|search| has(resource, search))
     };
+    let shown = graph.resources().iter().filter(fits);
     Ok(Json(ResourceList {
-        resources: graph.resources().iter().filter(fits).map(form).collect(),
+        resources: shown.map(|resource| form(app.masker(), resource)).collect(),
         taken_at: graph.taken_at().unwrap_or_else(Timestamp::now),
     }))
 }
@@ -159,14 +168,15 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
 )]
 async fn topology(State(app): State<App>) -> Json<Topology> {
     let graph = app.infra().graph(NOT_OLDER).await;
+    let masked = |text: &String| app.masker().mask_text(text).into_owned();
     let nodes = graph
         .resources()
         .iter()
         .map(|resource| TopologyNode {
             id: resource.id.to_string(),
             kind: resource.id.kind().as_str().to_owned(),
-            name: resource.name.clone(),
-            state: resource.state.clone(),
+            name: masked(&resource.name),
+            state: resource.state.as_ref().map(masked),
         })
         .collect();
     let edges = graph
@@ -196,7 +206,7 @@ async fn topology(State(app): State<App>) -> Json<Topology> {
 async fn show(State(app): State<App>, At(id): At<ResourceId>) -> Result<Json<Resource>, Problem> {
     let graph = app.infra().graph(NOT_OLDER).await;
     let resource = graph.get(&id).ok_or_else(|| missing("resource", &id))?;
-    let mut shown = form(resource);
+    let mut shown = form(app.masker(), resource);
     shown.read_sandbox = app.infra().known_sandbox(&id).as_ref().map(sandbox);
     Ok(Json(shown))
 }

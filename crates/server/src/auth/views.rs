@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use http::StatusCode;
+use interlock_mask::Masker;
 use interlock_store::SavedView;
 use jiff::Timestamp;
 
@@ -42,7 +43,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<View>), Problem> {
     may_change(&caller)?;
     let store = &app.auth().store;
-    let name = name(&form.name, LONGEST_NAME)?;
+    let name = name(app.masker(), &form.name, LONGEST_NAME)?;
     if form.query.chars().count() > LONGEST_QUERY {
         return Err(Problem::new(
             Code::InvalidInput,
@@ -59,7 +60,7 @@ pub(super) async fn create(
         id: format!("view_{}", secret::random_hex::<8>()),
         user: caller.user,
         name,
-        query: form.query,
+        query: app.masker().mask_text(&form.query).into_owned(),
         created_at: Timestamp::now(),
     };
     store.save_view(view.clone()).await?;
@@ -101,8 +102,8 @@ fn may_change(caller: &Caller) -> Result<(), Problem> {
     }
 }
 
-/// A name that people gave to something.
-pub(super) fn name(text: &str, longest: usize) -> Result<String, Problem> {
+/// A name that people gave to something, without what looks like a secret.
+pub(super) fn name(masker: &Masker, text: &str, longest: usize) -> Result<String, Problem> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > longest || text.chars().any(char::is_control) {
         return Err(Problem::new(
@@ -110,7 +111,7 @@ pub(super) fn name(text: &str, longest: usize) -> Result<String, Problem> {
             format!("`name` has 1 to {longest} characters, on one line"),
         ));
     }
-    Ok(text.to_owned())
+    Ok(masker.mask_text(text).into_owned())
 }
 
 fn form(view: SavedView) -> View {

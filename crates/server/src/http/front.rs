@@ -8,11 +8,16 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use interlock_mask::Masker;
 use tracing::Instrument as _;
 
 use super::{Peer, Site, headers};
-use crate::problem::{Code, Problem};
+use crate::app::App;
+use crate::problem::{Code, PROBLEM, Problem};
 use crate::serve::Connection;
+
+/// No problem is longer.
+const LONGEST_PROBLEM: usize = 1 << 20;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -91,18 +96,25 @@ pub(super) async fn in_time(State(limit): State<Duration>, request: Request, nex
     }
 }
 
-/// Errors that a library wrote as plain text leave as problems like all others.
-pub(super) async fn problems(request: Request, next: Next) -> Response {
+/// Errors that a library wrote as plain text leave as problems like all others. What any of them repeats of a request, a
+/// record or another server is masked.
+pub(super) async fn problems(State(app): State<App>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
     if !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
-    let plain = match response.headers().get(header::CONTENT_TYPE) {
-        None => true,
-        Some(kind) => kind.as_bytes().starts_with(b"text/plain"),
+    let (is_problem, is_plain) = match response.headers().get(header::CONTENT_TYPE) {
+        None => (false, true),
+        Some(kind) => (
+            kind.as_bytes() == PROBLEM.as_bytes(),
+            kind.as_bytes().starts_with(b"text/plain"),
+        ),
     };
-    if !plain {
+    if is_problem {
+        return masked(app.masker(), response).await;
+    }
+    if !is_plain {
         return response;
     }
     let (parts, body) = response.into_parts();
@@ -110,6 +122,7 @@ pub(super) async fn problems(request: Request, next: Next) -> Response {
         .await
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .unwrap_or_default();
+    let said = app.masker().mask_text(&said).into_owned();
     let mut answer = as_problem(status, &said).into_response();
     for name in [header::ALLOW, header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
         if let Some(value) = parts.headers.get(&name) {
@@ -117,6 +130,20 @@ pub(super) async fn problems(request: Request, next: Next) -> Response {
         }
     }
     answer
+}
+
+/// A problem without what looks like a secret.
+async fn masked(masker: &Masker, response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let bytes = to_bytes(body, LONGEST_PROBLEM).await.unwrap_or_default();
+    let Ok(mut problem) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
+        return Problem::new(Code::Internal, "something went wrong").into_response();
+    };
+    if masker.mask_value(&mut problem) == 0 {
+        return Response::from_parts(parts, bytes.into());
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, problem.to_string().into())
 }
 
 fn as_problem(status: StatusCode, said: &str) -> Problem {

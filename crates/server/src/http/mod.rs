@@ -41,7 +41,7 @@ pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
         ))
         .layer(from_fn_with_state(limits.request_timeout.get(), front::in_time))
         .layer(from_fn(secrets::mark))
-        .layer(from_fn(front::problems))
+        .layer(from_fn_with_state(app.clone(), front::problems))
         .layer(CompressionLayer::new().compress_when(secrets::may_compress as secrets::MayCompress))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(crate::metrics::count_requests))

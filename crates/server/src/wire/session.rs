@@ -399,9 +399,9 @@ pub struct Run {
 pub struct Usage {
     /// How many calls.
     pub calls: u64,
-    /// Tokens in.
+    /// Tokens in, as reported by the provider.
     pub input_tokens: u64,
-    /// Tokens out.
+    /// Tokens out, as reported by the provider.
     pub output_tokens: u64,
     /// The cost, where prices are configured.
     pub cost: Option<f64>,

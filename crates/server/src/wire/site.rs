@@ -310,9 +310,9 @@ pub struct Model {
     pub calls: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens in.
+    /// Tokens in, as reported by the provider.
     pub input_tokens: u64,
-    /// Tokens out.
+    /// Tokens out, as reported by the provider.
     pub output_tokens: u64,
     /// The cost, where prices are configured.
     pub cost: Option<f64>,
@@ -370,9 +370,9 @@ pub struct UsageRow {
     pub failed: u64,
     /// How many sessions.
     pub sessions: u64,
-    /// Tokens in.
+    /// Tokens in, as reported by the provider.
     pub input_tokens: u64,
-    /// Tokens out.
+    /// Tokens out, as reported by the provider.
     pub output_tokens: u64,
     /// The cost.
     pub cost: Option<f64>,

@@ -63,8 +63,9 @@ pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Resul
         group.sessions.insert(call.get(1)?);
         group.row.calls += 1;
         group.row.failed += u64::from(call.get::<_, bool>(2)?);
-        group.row.input_tokens += call.get::<_, i64>(3)?.unsigned_abs();
-        group.row.output_tokens += call.get::<_, i64>(4)?.unsigned_abs();
+        let row = &mut group.row;
+        row.input_tokens = row.input_tokens.saturating_add(call.get::<_, i64>(3)?.unsigned_abs());
+        row.output_tokens = row.output_tokens.saturating_add(call.get::<_, i64>(4)?.unsigned_abs());
         if let Some(cost) = call.get::<_, Option<i64>>(5)? {
             group.micro_dollars = Some(group.micro_dollars.unwrap_or(0).saturating_add(cost));
         }

@@ -31,7 +31,7 @@ function typeOf(session: Summary): string {
 function Tokens({ usage }: { usage: Summary['usage'] }) {
   const all = usage.input_tokens + usage.output_tokens;
   if (all === 0) return <span className="dim">–</span>;
-  return <span title={`${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, in ${count(usage.calls)} calls`}>{compact(all)}</span>;
+  return <span title={`${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, in ${count(usage.calls)} calls, as reported by the provider`}>{compact(all)}</span>;
 }
 
 export const COLUMNS: readonly Column<Summary>[] = [
