@@ -102,11 +102,11 @@ pub(crate) fn key(masker: &Masker, text: String) -> String {
 
 /// Refuses arguments of a person that hold a secret. What runs is recorded as it runs, so it cannot be masked.
 pub(crate) fn arguments_of_person(masker: &Masker, arguments: &Arguments) -> Result<(), Error> {
-    let mut masked = Value::Object(arguments.clone());
-    masker.mask_value(&mut masked);
+    let mut clean = Value::Object(arguments.clone());
+    masker.mask_value(&mut clean);
     let mut names: Vec<String> = arguments
         .iter()
-        .filter(|(name, value)| masked.get(name.as_str()) != Some(*value))
+        .filter(|(name, value)| clean.get(name.as_str()) != Some(*value))
         .map(|(name, _)| line(masker, name))
         .collect();
     names.sort();

@@ -84,9 +84,7 @@ async fn main() -> ExitCode {
         let took = began.elapsed();
         for alert in alerts {
             let status = alert.await.expect("a task");
-            if status.as_u16() != 202 {
-                panic!("an alert was answered with {status}");
-            }
+            assert_eq!(status.as_u16(), 202, "an alert was not taken");
         }
         println!(
             "{:<40} masked in {took:>8.1?}; asked {asked:>5} times: /health at most {health:>8.2?}, the kill switch {stop:>8.2?}",

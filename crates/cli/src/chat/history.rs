@@ -5,8 +5,6 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use interlock_mask::Masker;
-
 /// How many lines are remembered.
 const MOST: usize = 1000;
 

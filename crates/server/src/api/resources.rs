@@ -70,16 +70,16 @@ pub(super) const NOT_OLDER: Duration = Duration::from_secs(30);
 
 /// A resource as it is shown. What a connection reports about it may hold secrets.
 fn form(masker: &Masker, resource: &Known) -> Resource {
-    let masked = |text: &String| masker.mask_text(text).into_owned();
+    let clean = |text: &String| masker.mask_text(text).into_owned();
     let mut facts = serde_json::Value::Object(resource.facts.clone());
     masker.mask_value(&mut facts);
     Resource {
         id: resource.id.to_string(),
         kind: resource.id.kind().as_str().to_owned(),
-        name: masked(&resource.name),
-        aliases: resource.aliases.iter().map(masked).collect(),
+        name: clean(&resource.name),
+        aliases: resource.aliases.iter().map(clean).collect(),
         parent: resource.parent.as_ref().map(ToString::to_string),
-        state: resource.state.as_ref().map(masked),
+        state: resource.state.as_ref().map(clean),
         source: resource.source.clone(),
         facts,
         read_sandbox: None,
@@ -168,15 +168,15 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
 )]
 async fn topology(State(app): State<App>) -> Json<Topology> {
     let graph = app.infra().graph(NOT_OLDER).await;
-    let masked = |text: &String| app.masker().mask_text(text).into_owned();
+    let clean = |text: &String| app.masker().mask_text(text).into_owned();
     let nodes = graph
         .resources()
         .iter()
         .map(|resource| TopologyNode {
             id: resource.id.to_string(),
             kind: resource.id.kind().as_str().to_owned(),
-            name: masked(&resource.name),
-            state: resource.state.as_ref().map(masked),
+            name: clean(&resource.name),
+            state: resource.state.as_ref().map(clean),
         })
         .collect();
     let edges = graph

@@ -58,7 +58,7 @@ pub(crate) fn logs(masker: &Masker) -> Logs {
     static LOGS: OnceLock<Logs> = OnceLock::new();
     let start = || {
         let logs = Logs::default();
-        let masked = |log: &Log| Masked {
+        let to = |log: &Log| Masked {
             masker: masker.clone(),
             log: log.clone(),
         };
@@ -68,13 +68,13 @@ pub(crate) fn logs(masker: &Masker) -> Logs {
             .with(
                 tracing_subscriber::fmt::layer()
                     .with_ansi(false)
-                    .with_writer(masked(&logs.text))
+                    .with_writer(to(&logs.text))
                     .with_filter(level()),
             )
             .with(
                 tracing_subscriber::fmt::layer()
                     .json()
-                    .with_writer(masked(&logs.json))
+                    .with_writer(to(&logs.json))
                     .with_filter(level()),
             )
             .init();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -214,9 +215,17 @@ fn stream(reply: &Reply, number: usize) -> String {
     };
     events.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish }] }));
     events.push(json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 5 } }));
-    let mut body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let mut body = joined("data: ", &events, "\n\n");
     body.push_str("data: [DONE]\n\n");
     body
+}
+
+/// Documents behind each other, each with something before and behind it.
+fn joined(before: &str, documents: &[Value], behind: &str) -> String {
+    documents.iter().fold(String::new(), |mut all, document| {
+        write!(all, "{before}{document}{behind}").unwrap();
+        all
+    })
 }
 
 /// What the other wires carry.
@@ -229,8 +238,7 @@ pub(crate) struct Foreign {
 }
 
 fn events(events: &[Value]) -> Say {
-    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    Say::raw("text/event-stream", &body)
+    Say::raw("text/event-stream", &joined("data: ", events, "\n\n"))
 }
 
 /// A reply on another wire.
@@ -270,8 +278,7 @@ pub(crate) fn foreign(wire: Wire, said: &Foreign) -> Say {
                 json!({"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "infra_read", "arguments": input}}]}}),
                 json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
             ];
-            let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            Say::raw("application/x-ndjson", &body)
+            Say::raw("application/x-ndjson", &joined("", &lines, "\n"))
         }
         Wire::Openai | Wire::Scripted => panic!("not another wire"),
     }

@@ -64,8 +64,12 @@ pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Resul
         group.row.calls += 1;
         group.row.failed += u64::from(call.get::<_, bool>(2)?);
         let row = &mut group.row;
-        row.input_tokens = row.input_tokens.saturating_add(call.get::<_, i64>(3)?.unsigned_abs());
-        row.output_tokens = row.output_tokens.saturating_add(call.get::<_, i64>(4)?.unsigned_abs());
+        row.input_tokens = row
+            .input_tokens
+            .saturating_add(call.get::<_, i64>(3)?.unsigned_abs());
+        row.output_tokens = row
+            .output_tokens
+            .saturating_add(call.get::<_, i64>(4)?.unsigned_abs());
         if let Some(cost) = call.get::<_, Option<i64>>(5)? {
             group.micro_dollars = Some(group.micro_dollars.unwrap_or(0).saturating_add(cost));
         }
