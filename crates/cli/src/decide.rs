@@ -146,7 +146,8 @@ fn prompt(hold: &Hold, paint: Paint) {
 
 fn details(hold: &Hold) {
     match serde_json::to_string_pretty(&plan::HoldForm::new(hold, Timestamp::now())) {
-        Ok(text) => say(&crate::terminal::visible_lines(&text)),
+        // Escaped as JSON, so that it stays the same document.
+        Ok(text) => say(&interlock_protocol::visible::json(&text)),
         Err(error) => say(&error.to_string()),
     }
 }

@@ -77,7 +77,7 @@ const COLOURS: [&str; 6] = ["32", "31;1", "33", "2", "1", "0"];
 /// Texts from outside are written out where they are put together; this is for the one that was forgotten.
 pub(crate) fn screen(text: &str, paint: Paint) -> String {
     if paint == Paint::Off {
-        return written_out::lines(text);
+        return written_out::composed(text);
     }
     keeping(text, |rest| {
         let mut ours = COLOURS.iter().map(|code| format!("\u{1b}[{code}m"));
@@ -100,16 +100,16 @@ fn keeping(text: &str, known: impl Fn(&str) -> Option<usize>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {
-        out.push_str(&written_out::lines(&rest[..at]));
+        out.push_str(&written_out::composed(&rest[..at]));
         let sequence = &rest[at..];
         let length = known(sequence);
         match length {
             Some(length) => out.push_str(&sequence[..length]),
-            None => out.push_str("\\u{1b}"),
+            None => out.push_str(&written_out::composed("\u{1b}")),
         }
         rest = &sequence[length.unwrap_or(1)..];
     }
-    out.push_str(&written_out::lines(rest));
+    out.push_str(&written_out::composed(rest));
     out
 }
 
@@ -121,13 +121,13 @@ mod tests {
     fn nothing_that_a_terminal_acts_on_gets_through() {
         let cases = [
             ("ls 'a' \"b\" \\c", "ls 'a' \"b\" \\c"),
-            ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
-            ("a\r\nb\tc", "a\\r\\nb\\tc"),
-            ("a\0b\u{7}", "a\\0b\\u{7}"),
-            ("\u{9b}31m", "\\u{9b}31m"),
-            ("left\u{202e}thgir", "left\\u{202e}thgir"),
-            ("zero\u{200b}width", "zero\\u{200b}width"),
-            ("no\u{a0}break", "no\\u{a0}break"),
+            ("\u{1b}[2Jgone", "⟦U+001B⟧[2Jgone"),
+            ("a\r\nb\tc", "a⟦U+000D⟧⟦U+000A⟧b⟦U+0009⟧c"),
+            ("a\0b\u{7}", "a⟦U+0000⟧b⟦U+0007⟧"),
+            ("\u{9b}31m", "⟦U+009B⟧31m"),
+            ("left\u{202e}thgir", "left⟦U+202E⟧thgir"),
+            ("zero\u{200b}width", "zero⟦U+200B⟧width"),
+            ("no\u{a0}break", "no⟦U+00A0⟧break"),
             ("Zoë 日本", "Zoë 日本"),
         ];
         for (text, expected) in cases {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(visible_lines(&long), long);
         assert_eq!(
             visible_lines("touch a\n\u{1b}[1Arm b\r\n"),
-            "touch a\n\\u{1b}[1Arm b\\r\n"
+            "touch a\n⟦U+001B⟧[1Arm b⟦U+000D⟧\n"
         );
     }
 
@@ -158,9 +158,13 @@ mod tests {
         let painted = format!("{}{hostile}", Paint::On.paint(Tone::Good, "✓"));
         assert_eq!(
             screen(&painted, Paint::On),
-            "\u{1b}[32m✓\u{1b}[0ma\\u{1b}[2Jb\\rc\\u{1b}]0;t\\u{7}\\u{9b}1A"
+            "\u{1b}[32m✓\u{1b}[0ma⟦U+001B⟧[2Jb⟦U+000D⟧c⟦U+001B⟧]0;t⟦U+0007⟧⟦U+009B⟧1A"
         );
         assert!(!screen(&painted, Paint::Off).contains('\u{1b}'));
+        // What was written out before is not written out again.
+        for paint in [Paint::On, Paint::Off] {
+            assert_eq!(screen(&visible("a\u{202e}"), paint), "a⟦U+202E⟧");
+        }
         for tone in [Tone::Good, Tone::Bad, Tone::Careful, Tone::Quiet, Tone::Strong] {
             let text = Paint::On.paint(tone, "x");
             assert_eq!(screen(&text, Paint::On), text);

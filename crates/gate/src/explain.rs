@@ -10,7 +10,11 @@ use crate::hold::Hold;
 use crate::permit::Permit;
 use crate::plan::Plan;
 use crate::refusal::{Refusal, Severity};
-use interlock_protocol::visible::line as visible;
+
+/// What a person decides on, on one line.
+fn visible(text: &str) -> String {
+    interlock_protocol::reveal_line(text).text
+}
 
 impl Decision {
     /// The decision, why, and what follows from it, in a few lines.

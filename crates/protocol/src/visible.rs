@@ -1,27 +1,138 @@
-//! Text from outside, for people to read: whatever a screen acts on, hides or turns around is written out.
+//! Text from outside, for people to read: whatever a screen acts on, hides, turns around or makes look like something
+//! else is written out.
 //!
-//! One definition of "hidden" serves every room: the card of a plan, the terminal, the Markdown export, JSON. The page
-//! has its own copy in TypeScript; both are tested with `crates/protocol/tests/visible.json`.
+//! One definition serves every room and every surface: the card of a plan, the terminal, the Markdown export, JSON. The
+//! page has its own copy in TypeScript; both are tested with `crates/protocol/tests/visible.json`.
+//!
+//! A hidden character becomes `⟦U+202E⟧`. Brackets of that form are written out themselves, so that no text can pose as
+//! an escape: two different texts never look the same, and [`unreveal`] gives back the exact text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+/// What an escape begins with.
+const OPEN: char = '⟦';
+/// What an escape ends with.
+const CLOSE: char = '⟧';
 /// How many marks may stand on one letter. More of them grow into the lines above and below.
 const MOST_MARKS: usize = 3;
 
-/// One line: names, commands, paths. Line breaks and every space but the plain one are written out too.
-pub fn line(text: &str) -> String {
-    shown(text, false)
+/// A text as people may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revealed {
+    /// The text, with everything hidden written out.
+    pub text: String,
+    /// How many characters were written out.
+    pub hidden: usize,
 }
 
-/// A text of several lines: its line breaks, tabs and typographic spaces stay as they are.
+/// What is left as it is.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    /// Line feeds and tabs.
+    breaks: bool,
+    /// Spaces of typography.
+    typography: bool,
+    /// Words of another alphabet that look like Latin ones, signs that look like those of commands, and the character that
+    /// makes a symbol a picture.
+    look_alikes: bool,
+    /// The brackets of an escape: only in a text whose parts were written out before.
+    brackets: bool,
+}
+
+/// What a person decides on, in several lines.
+const PLAN: Kept = Kept {
+    breaks: true,
+    typography: false,
+    look_alikes: false,
+    brackets: false,
+};
+/// What a person decides on, in one line.
+const PLAN_LINE: Kept = Kept {
+    breaks: false,
+    ..PLAN
+};
+/// A name in a sentence.
+const LINE: Kept = Kept {
+    look_alikes: true,
+    ..PLAN_LINE
+};
+/// What a model wrote.
+const PROSE: Kept = Kept {
+    breaks: true,
+    typography: true,
+    ..LINE
+};
+/// What was put together from texts that were written out.
+const COMPOSED: Kept = Kept {
+    brackets: true,
+    ..PROSE
+};
+
+/// Part of a plan: line feeds and tabs stay, everything else that is hidden or looks like something else is written out.
+pub fn reveal(text: &str) -> Revealed {
+    revealed(text, PLAN)
+}
+
+/// Part of a plan on one line: line feeds and tabs are written out, too.
+pub fn reveal_line(text: &str) -> Revealed {
+    revealed(text, PLAN_LINE)
+}
+
+/// One line of other text: names, paths, sentences. Line breaks and every space but the plain one are written out.
+pub fn line(text: &str) -> String {
+    revealed(text, LINE).text
+}
+
+/// Prose of several lines: its line breaks, tabs and typographic spaces stay as they are.
 pub fn lines(text: &str) -> String {
-    shown(text, true)
+    revealed(text, PROSE).text
+}
+
+/// A text that was put together from parts which were written out, and from our own words: for the part that was forgotten.
+pub fn composed(text: &str) -> String {
+    revealed(text, COMPOSED).text
 }
 
 /// How many characters [`lines`] writes out.
 pub fn hidden(text: &str) -> usize {
-    Reader::new(text, true).filter(|(_, hidden)| *hidden).count()
+    Reader::new(text, PROSE).filter(|(_, hidden)| *hidden).count()
+}
+
+fn revealed(text: &str, kept: Kept) -> Revealed {
+    let mut shown = String::with_capacity(text.len());
+    let mut count = 0;
+    for (c, hidden) in Reader::new(text, kept) {
+        if hidden {
+            count += 1;
+            // Writing into a String cannot fail.
+            let _ = write!(shown, "{OPEN}U+{:04X}{CLOSE}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    Revealed {
+        text: shown,
+        hidden: count,
+    }
+}
+
+/// The exact text that was shown. Nothing if it is not of the form that this module makes.
+pub fn unreveal(shown: &str) -> Option<String> {
+    let mut text = String::with_capacity(shown.len());
+    let mut rest = shown;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        text.push_str(before);
+        let (code, behind) = after.split_once(CLOSE)?;
+        let digits = code.strip_prefix("U+")?;
+        if before.contains(CLOSE) {
+            return None;
+        }
+        text.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
+        rest = behind;
+    }
+    text.push_str(rest);
+    (!rest.contains(CLOSE)).then_some(text)
 }
 
 /// JSON that is already written, with the characters escaped that JSON itself leaves as they are: C1 controls,
@@ -46,45 +157,33 @@ pub fn json(document: &str) -> Cow<'_, str> {
 
 /// What a JSON document may hold between its tokens, marks on letters and wide spaces stay; the rest must print.
 fn is_hidden_in_json(c: char) -> bool {
-    let between_tokens = matches!(c, '\n' | '\r' | '\t');
-    let wide_space = c > '\u{9f}' && c.is_whitespace() && !matches!(c, '\u{2028}' | '\u{2029}');
-    is_ignorable(c) || !(between_tokens || wide_space || is_mark(c) || prints(c))
-}
-
-fn shown(text: &str, prose: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (c, hidden) in Reader::new(text, prose) {
-        if !hidden {
-            out.push(c);
-        } else if matches!(c, '\n' | '\r' | '\t' | '\0') {
-            out.extend(c.escape_debug());
-        } else {
-            out.extend(c.escape_unicode());
-        }
+    if c.is_ascii() {
+        return c.is_ascii_control() && !matches!(c, '\n' | '\r' | '\t');
     }
-    out
+    let wide_space = c > '\u{9f}' && c.is_whitespace() && !matches!(c, '\u{2028}' | '\u{2029}');
+    is_ignorable(c) || !(wide_space || is_mark(c) || prints(c))
 }
 
 /// Reads a text, and says of each character whether it must be written out.
 struct Reader<'a> {
     rest: std::str::Chars<'a>,
-    prose: bool,
+    kept: Kept,
     before: Option<char>,
     marks: usize,
-    /// How many bytes of the rest belong to the word that is being read, and whether it mixes alphabets.
+    /// How many bytes of the rest belong to the word that is being read, and whether it pretends to be another one.
     word: usize,
-    mixed: bool,
+    pretends: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str, prose: bool) -> Self {
+    fn new(text: &'a str, kept: Kept) -> Self {
         Self {
             rest: text.chars(),
-            prose,
+            kept,
             before: None,
             marks: 0,
             word: 0,
-            mixed: false,
+            pretends: false,
         }
     }
 
@@ -93,14 +192,21 @@ impl<'a> Reader<'a> {
         let end = from.find(|c: char| !c.is_alphanumeric()).unwrap_or(from.len());
         let word = &from[..end];
         self.word = end;
-        self.mixed = word.contains(|c: char| c.is_ascii_alphabetic()) && word.contains(looks_latin);
+        let mixed = word.contains(|c: char| c.is_ascii_alphabetic());
+        // No letter shows that it is of another alphabet.
+        let whole = !self.kept.look_alikes
+            && word
+                .chars()
+                .all(|c| looks_latin(c) || !c.is_alphabetic() || c.is_ascii());
+        self.pretends = (mixed || whole) && word.contains(looks_latin);
     }
 
     fn hides(&mut self, c: char) -> bool {
         if is_ignorable(c) {
             // An emoji may ask to be shown as a picture.
             let emoji = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && prints(c);
-            return !(c == '\u{fe0f}' && self.before.is_some_and(emoji));
+            let picture = c == '\u{fe0f}' && self.before.is_some_and(emoji);
+            return !(picture && self.kept.look_alikes);
         }
         if is_mark(c) {
             self.marks += 1;
@@ -110,10 +216,13 @@ impl<'a> Reader<'a> {
         self.marks = 0;
         match c {
             ' ' => false,
-            '\n' | '\t' | '\u{a0}' | '\u{202f}' | '\u{3000}' => !self.prose,
+            OPEN | CLOSE => !self.kept.brackets,
+            '\n' | '\t' => !self.kept.breaks,
+            '\u{a0}' | '\u{202f}' | '\u{3000}' => !self.kept.typography,
             c if c.is_whitespace() => true,
             c if !prints(c) => true,
-            c => self.mixed && looks_latin(c),
+            c if self.pretends && looks_latin(c) => true,
+            c => !self.kept.look_alikes && looks_like_a_sign(c),
         }
     }
 }
@@ -130,11 +239,40 @@ impl Iterator for Reader<'_> {
         let hidden = self.hides(c);
         self.word = self.word.saturating_sub(c.len_utf8());
         if self.word == 0 {
-            self.mixed = false;
+            self.pretends = false;
         }
         self.before = Some(c);
         Some((c, hidden))
     }
+}
+
+/// Signs that look like one that means something in a command, a path or an address: - / \ ; : . and the like.
+const fn looks_like_a_sign(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2d7}'
+            | '\u{37e}'
+            | '\u{589}'
+            | '\u{5c3}'
+            | '\u{2010}'
+            | '\u{2011}'
+            | '\u{2024}'
+            | '\u{2043}'
+            | '\u{2044}'
+            | '\u{2212}'
+            | '\u{2215}'
+            | '\u{2216}'
+            | '\u{2223}'
+            | '\u{2236}'
+            | '\u{29f5}'
+            | '\u{29f8}'
+            | '\u{a789}'
+            | '\u{fe68}'
+            | '\u{ff0d}'
+            | '\u{ff0e}'
+            | '\u{ff0f}'
+            | '\u{ff3c}'
+    )
 }
 
 /// Whether a character has a shape of its own: no control, no format character, not unassigned, not for private use.
@@ -207,24 +345,70 @@ const fn looks_latin(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use serde::{Deserialize, Serialize};
 
-    #[derive(serde::Deserialize)]
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Case {
         what: String,
         text: String,
         line: String,
         lines: String,
+        plan: String,
+        plan_line: String,
         hidden: usize,
     }
 
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/visible.json");
+
     #[test]
     fn what_a_screen_acts_on_or_hides_is_written_out() {
-        let cases: Vec<Case> = serde_json::from_str(include_str!("../tests/visible.json")).unwrap();
-        assert!(cases.len() >= 30);
-        for case in cases {
-            assert_eq!(line(&case.text), case.line, "{}", case.what);
-            assert_eq!(lines(&case.text), case.lines, "{}", case.what);
-            assert_eq!(hidden(&case.text), case.hidden, "{}", case.what);
+        let cases: Vec<Case> = serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();
+        assert!(cases.len() >= 45);
+        let found: Vec<Case> = cases
+            .iter()
+            .map(|case| Case {
+                what: case.what.clone(),
+                text: case.text.clone(),
+                line: line(&case.text),
+                lines: lines(&case.text),
+                plan: reveal(&case.text).text,
+                plan_line: reveal_line(&case.text).text,
+                hidden: hidden(&case.text),
+            })
+            .collect();
+        if std::env::var_os("INSTA_UPDATE").is_some_and(|how| how == "always") {
+            let written = serde_json::to_string_pretty(&found).unwrap() + "\n";
+            std::fs::write(FILE, json(&written).as_bytes()).unwrap();
+        }
+        assert_eq!(
+            found, cases,
+            "look at the change, then run with INSTA_UPDATE=always"
+        );
+    }
+
+    #[test]
+    fn a_look_alike_letter_and_its_written_escape_differ() {
+        // A Cyrillic letter, the escape of Rust, the escape of JSON, and our own escape as a text.
+        let texts = ["p\u{430}th", "p\\u{430}th", "p\\u0430th", "p⟦U+0430⟧th", "path"];
+        for show in [
+            line,
+            lines,
+            |text: &str| reveal(text).text,
+            |text: &str| reveal_line(text).text,
+        ] {
+            let shown: std::collections::BTreeSet<String> = texts.iter().map(|text| show(text)).collect();
+            assert_eq!(shown.len(), texts.len(), "{shown:?}");
+        }
+        assert_eq!(line("p\u{430}th"), "p⟦U+0430⟧th");
+        assert_eq!(line("p⟦U+0430⟧th"), "p⟦U+27E6⟧U+0430⟦U+27E7⟧th");
+    }
+
+    #[test]
+    fn what_is_no_revealed_text_gives_nothing_back() {
+        for shown in ["⟦", "⟦U+⟧", "⟦U+D800⟧", "⟦x⟧", "⟦U+110000⟧", "⟧", "⟦U+0041⟧⟧"]
+        {
+            assert_eq!(unreveal(shown), None, "{shown}");
         }
     }
 
@@ -242,27 +426,95 @@ mod tests {
         assert!(matches!(json(r#"{"a":"é 日"}"#), Cow::Borrowed(_)));
     }
 
-    proptest::proptest! {
+    /// Texts of the characters that matter here, close together.
+    fn hostile() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "a",
+            "p",
+            "5",
+            " ",
+            "\n",
+            "\t",
+            "\r",
+            "\0",
+            "\\",
+            "\\n",
+            "\\u{430}",
+            "⟦",
+            "⟧",
+            "U+0430",
+            "⟦U+0430⟧",
+            "\u{430}",
+            "\u{3bf}",
+            "ж",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{200b}",
+            "\u{a0}",
+            "\u{9b}",
+            "\u{301}",
+            "\u{fe0f}",
+            "⚠",
+            "\u{2212}",
+            "\u{ff0f}",
+            "日",
+        ]);
+        prop_oneof![
+            any::<String>(),
+            prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat()),
+        ]
+    }
+
+    proptest! {
+        /// What gives back the exact text shows two texts never the same.
         #[test]
-        fn nothing_hidden_is_left(text in "\\PC{0,40}|.{0,40}") {
-            for shown in [line(&text), lines(&text)] {
-                proptest::prop_assert!(!shown.contains(|c: char| c != '\n' && c != '\t' && c.is_control()), "{shown:?}");
-                proptest::prop_assert!(!shown.contains(|c: char| is_ignorable(c) && c != '\u{fe0f}'), "{shown:?}");
+        fn what_is_shown_gives_back_the_exact_text(text in hostile()) {
+            for kept in [PLAN, PLAN_LINE, LINE, PROSE] {
+                let shown = revealed(&text, kept);
+                prop_assert_eq!(unreveal(&shown.text), Some(text.clone()));
+                prop_assert_eq!(shown.hidden == 0, shown.text == text);
             }
-            proptest::prop_assert!(!line(&text).contains(['\n', '\t']));
+        }
+
+        #[test]
+        fn two_texts_never_look_the_same(one in hostile(), other in hostile()) {
+            for kept in [PLAN, PLAN_LINE, LINE, PROSE] {
+                prop_assert_eq!(revealed(&one, kept).text == revealed(&other, kept).text, one == other);
+            }
+        }
+
+        #[test]
+        fn every_hidden_character_is_counted(text in hostile()) {
+            for kept in [PLAN, PLAN_LINE, LINE, PROSE] {
+                let shown = revealed(&text, kept);
+                prop_assert_eq!(shown.text.matches(OPEN).count(), shown.hidden);
+            }
+        }
+
+        #[test]
+        fn nothing_hidden_is_left(text in hostile()) {
+            for kept in [PLAN, PLAN_LINE, LINE, PROSE, COMPOSED] {
+                let shown = revealed(&text, kept).text;
+                let left = |c: char| !matches!(c, '\n' | '\t') && c.is_control() || is_ignorable(c) && c != '\u{fe0f}';
+                prop_assert!(!shown.contains(left), "{:?}", shown);
+            }
+            let strict = reveal_line(&text).text;
+            prop_assert!(!strict.contains(|c: char| c == '\u{fe0f}' || c != ' ' && c.is_whitespace()), "{:?}", strict);
+            prop_assert!(!strict.contains(looks_like_a_sign), "{:?}", strict);
         }
 
         #[test]
         fn plain_text_stays_as_it_is(text in "[a-zA-Z0-9 .,:;!?'\"()/\\\\_=+-]{0,60}") {
-            proptest::prop_assert_eq!(line(&text), text.clone());
-            proptest::prop_assert_eq!(hidden(&text), 0);
+            prop_assert_eq!(line(&text), text.clone());
+            prop_assert_eq!(reveal_line(&text), Revealed { text: text.clone(), hidden: 0 });
+            prop_assert_eq!(hidden(&text), 0);
         }
 
         #[test]
-        fn any_json_stays_the_same_document(text in "\\PC{0,30}|.{0,30}") {
+        fn any_json_stays_the_same_document(text in hostile()) {
             let written = serde_json::to_string(&text).unwrap();
             let shown = json(&written);
-            proptest::prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+            prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         }
     }
 }

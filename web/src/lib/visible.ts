@@ -1,5 +1,6 @@
-// Text from outside, for people to read: what a screen hides, acts on or turns around is written out. The same rules as
-// `crates/protocol/src/visible.rs`; both are tested with `crates/protocol/tests/visible.json`.
+// Text from outside, for people to read: what a screen hides, acts on, turns around or makes look like something else is
+// written out as ⟦U+202E⟧. The same rules as `crates/protocol/src/visible.rs`; both are tested with
+// `crates/protocol/tests/visible.json`.
 
 export interface Piece {
   text: string;
@@ -7,55 +8,80 @@ export interface Piece {
   hidden: boolean;
 }
 
+export interface Revealed {
+  text: string;
+  /** How many characters were written out. */
+  hidden: number;
+}
+
 const IGNORABLE =
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u;
 const LOOKS_LATIN =
   /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονακιρυχϲϳАВЕКМНОРСТУХЅІЈҮԀԚԜавекмнорстухѕіјԁԛԝһӏӀүѵгпьЬօոսհցզՍՕ\u13a0-\u13f5ıɑɡǀꞁ\uff21-\uff3a\uff41-\uff5a\u{1d400}-\u{1d7ff}]/u;
+const LOOKS_LIKE_A_SIGN =
+  /[\u02d7\u037e\u0589\u05c3\u2010\u2011\u2024\u2043\u2044\u2212\u2215\u2216\u2223\u2236\u29f5\u29f8\ua789\ufe68\uff0d\uff0e\uff0f\uff3c]/u;
 const MARK = /\p{Grapheme_Extend}/u;
 const LETTER = /[\p{Alphabetic}\p{N}]/u;
 const WORD = /[\p{Alphabetic}\p{N}]+/uy;
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/u;
 const SPACE = /\p{White_Space}/u;
-const KEPT = new Set(['\n', '\t', '\u00a0', '\u202f', '\u3000']);
+const TYPOGRAPHY = new Set(['\u00a0', '\u202f', '\u3000']);
 const MOST_MARKS = 3;
 /** Nothing else needs a closer look. */
 const PLAIN = /^[\n\t\x20-\x7e]*$/;
 
-function writtenOut(char: string): string {
-  if (char === '\r') return '\\r';
-  if (char === '\0') return '\\0';
-  return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+/** What is left as it is, besides line feeds and tabs. */
+interface Kept {
+  /** Spaces of typography. */
+  typography: boolean;
+  /** Words of another alphabet that look like Latin ones, signs that look like those of commands, and the character that makes a symbol a picture. */
+  lookAlikes: boolean;
+  /** The brackets of an escape: only in a text whose parts were written out before. */
+  brackets: boolean;
 }
 
-/** The text in pieces: what prints, and each hidden character by itself. Line breaks, tabs and wide spaces stay. */
-export function pieces(text: string): Piece[] {
+const PLAN: Kept = { typography: false, lookAlikes: false, brackets: false };
+const PROSE: Kept = { typography: true, lookAlikes: true, brackets: false };
+const COMPOSED: Kept = { ...PROSE, brackets: true };
+
+function writtenOut(char: string): string {
+  return `⟦U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`;
+}
+
+function read(text: string, kept: Kept): Piece[] {
   if (PLAIN.test(text)) return text === '' ? [] : [{ text, hidden: false }];
   const out: Piece[] = [];
   let plain = '';
   let before = '';
   let marks = 0;
   let wordEnd = 0;
-  let mixed = false;
+  let pretends = false;
   let at = 0;
   const hides = (char: string): boolean => {
     if (IGNORABLE.test(char)) {
       const emoji = before !== '' && before > '\x7f' && !LETTER.test(before) && !SPACE.test(before) && !SHAPELESS.test(before);
-      return !(char === '\ufe0f' && emoji);
+      return !(char === '\ufe0f' && emoji && kept.lookAlikes);
     }
     if (MARK.test(char)) {
       marks += 1;
       return !(marks > 1 || LETTER.test(before)) || marks > MOST_MARKS;
     }
     marks = 0;
-    if (char === ' ' || KEPT.has(char)) return false;
-    return SPACE.test(char) || SHAPELESS.test(char) || (mixed && LOOKS_LATIN.test(char));
+    if (char === ' ' || char === '\n' || char === '\t') return false;
+    if (char === '⟦' || char === '⟧') return !kept.brackets;
+    if (TYPOGRAPHY.has(char)) return !kept.typography;
+    if (SPACE.test(char) || SHAPELESS.test(char) || (pretends && LOOKS_LATIN.test(char))) return true;
+    return !kept.lookAlikes && LOOKS_LIKE_A_SIGN.test(char);
   };
   for (const char of text) {
     if (at >= wordEnd && LETTER.test(char)) {
       WORD.lastIndex = at;
       const word = WORD.exec(text)?.[0] ?? char;
       wordEnd = at + word.length;
-      mixed = /[a-z]/i.test(word) && LOOKS_LATIN.test(word);
+      const mixed = /[a-z]/i.test(word);
+      // No letter shows that it is of another alphabet.
+      const whole = !kept.lookAlikes && [...word].every((each) => LOOKS_LATIN.test(each) || !/\p{Alphabetic}/u.test(each) || each <= '\x7f');
+      pretends = (mixed || whole) && LOOKS_LATIN.test(word);
     }
     if (hides(char)) {
       if (plain !== '') out.push({ text: plain, hidden: false });
@@ -65,14 +91,40 @@ export function pieces(text: string): Piece[] {
       plain += char;
     }
     at += char.length;
-    if (at >= wordEnd) mixed = false;
+    if (at >= wordEnd) pretends = false;
     before = char;
   }
   if (plain !== '') out.push({ text: plain, hidden: false });
   return out;
 }
 
-/** The whole text with hidden characters written out. */
+function joined(parts: Piece[]): string {
+  return parts.map((piece) => piece.text).join('');
+}
+
+/** Prose in pieces: what prints, and each hidden character by itself. Line breaks, tabs and wide spaces stay. */
+export function pieces(text: string): Piece[] {
+  return read(text, PROSE);
+}
+
+/** Prose with hidden characters written out. */
 export function visible(text: string): string {
-  return pieces(text).map((piece) => piece.text).join('');
+  return joined(pieces(text));
+}
+
+/** A text that was put together from parts which were written out. */
+export function composed(text: string): string {
+  return joined(read(text, COMPOSED));
+}
+
+/** Part of a plan: line feeds and tabs stay, everything else that is hidden or looks like something else is written out. */
+export function reveal(text: string): Revealed {
+  const parts = read(text, PLAN);
+  return { text: joined(parts), hidden: parts.filter((piece) => piece.hidden).length };
+}
+
+/** The exact text that was shown; nothing if it is not of the form that this module makes. */
+export function unreveal(shown: string): string | undefined {
+  if (/[⟦⟧]/u.test(shown.replace(/⟦U\+[0-9A-F]{4,6}⟧/gu, ''))) return undefined;
+  return shown.replace(/⟦U\+([0-9A-F]{4,6})⟧/gu, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
 }

@@ -1,8 +1,7 @@
 import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 
-import { reveal } from '../lib/reveal';
-import { visible } from '../lib/visible';
+import { reveal, visible } from '../lib/visible';
 import { Icon } from './icons';
 
 /** Commands and ids. */

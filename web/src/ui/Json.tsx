@@ -3,7 +3,7 @@
 import { Table } from '@mantine/core';
 import { useState } from 'react';
 
-import { reveal } from '../lib/reveal';
+import { reveal } from '../lib/visible';
 import { CopyButton } from './Code';
 import { Icon } from './icons';
 

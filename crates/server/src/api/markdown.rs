@@ -84,7 +84,8 @@ fn document(
     // What code says comes first; what the model wrote stands in a frame that its text cannot leave.
     let _ = write!(text, "\n## What was done and read\n\n");
     for line in head.lines() {
-        let _ = writeln!(text, "- {} {}", line.tone.mark(), plain(&line.text));
+        // Its parts are written out already.
+        let _ = writeln!(text, "- {} {}", line.tone.mark(), unmarked(&visible::composed(&line.text)));
     }
     if let Some(answer) = &session.answer {
         let _ = write!(text, "\n## The model's answer\n\n{}", quoted(answer));
@@ -193,9 +194,13 @@ const WIDTH: usize = 100;
 
 /// A text of somebody else on one line, with nothing in it that would be a heading, a link or HTML.
 fn plain(text: &str) -> String {
-    let text = visible::line(&text.trim().replace(['\r', '\n', '\t'], " "));
+    unmarked(&visible::line(&text.trim().replace(['\r', '\n', '\t'], " ")))
+}
+
+/// The text with everything escaped that Markdown would act on.
+fn unmarked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
+    let mut rest = text;
     while let Some(c) = rest.chars().next() {
         // What becomes a link by itself does not with its dot or colon escaped.
         let links = (c == ':' && rest.starts_with("://")) || (c == '.' && follows_www(out.as_bytes()));
@@ -275,7 +280,7 @@ mod tests {
         );
         assert_eq!(
             plain("http://a www.b &lt; \u{202e}"),
-            "http\\://a www\\.b \\&lt; \\\\u{202e}"
+            "http\\://a www\\.b \\&lt; ⟦U+202E⟧"
         );
         assert_eq!(fenced("a\n```\nb"), "````text\na\n```\nb\n````\n");
         assert_eq!(code("a`b``c"), "``` a`b``c ```");

@@ -1,12 +1,14 @@
 //! The first and the last that see a request: its id, its peer, its span, its headers; and errors as problems.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use interlock_mask::Masker;
 use tracing::Instrument as _;
@@ -144,6 +146,33 @@ async fn masked(masker: &Masker, response: Response) -> Response {
     }
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, problem.to_string().into())
+}
+
+/// The longest JSON that is looked through: lists and records are far below it.
+const MOST_JSON: usize = 256 * 1024 * 1024;
+
+/// JSON leaves with every character escaped that a terminal acts on or hides (`\u009b`, `\u202e`). It says the same.
+pub(super) async fn nothing_hidden(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| {
+        let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        kind == b"application/json" || kind.starts_with(b"application/") && kind.ends_with(b"+json")
+    });
+    if !is_json {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, MOST_JSON).await else {
+        return Problem::new(Code::Internal, "the answer is too long").into_response();
+    };
+    let escaped = match std::str::from_utf8(&bytes).map(interlock_protocol::visible::json) {
+        Ok(Cow::Owned(text)) => Some(Bytes::from(text)),
+        Ok(Cow::Borrowed(_)) | Err(_) => None,
+    };
+    if escaped.is_some() {
+        parts.headers.remove(header::CONTENT_LENGTH);
+    }
+    Response::from_parts(parts, Body::from(escaped.unwrap_or(bytes)))
 }
 
 fn as_problem(status: StatusCode, said: &str) -> Problem {

@@ -42,6 +42,7 @@ pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
         .layer(from_fn_with_state(limits.request_timeout.get(), front::in_time))
         .layer(from_fn(secrets::mark))
         .layer(from_fn_with_state(app.clone(), front::problems))
+        .layer(from_fn(front::nothing_hidden))
         .layer(CompressionLayer::new().compress_when(secrets::may_compress as secrets::MayCompress))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(crate::metrics::count_requests))

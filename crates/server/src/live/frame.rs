@@ -34,7 +34,7 @@ impl Frame {
         // The event is a JSON object already; what is ours goes in front of its first field.
         let fields = event.json.strip_prefix('{').unwrap_or("}");
         Self {
-            text: format!("{{\"channel\":\"{channel}\",\"position\":{position},{fields}").into(),
+            text: plain(&format!("{{\"channel\":\"{channel}\",\"position\":{position},{fields}")).into(),
             channel: channel.clone(),
             position: Some(position),
             kind: event.kind.clone(),
@@ -88,7 +88,7 @@ impl Frame {
             channel: channel.clone(),
             position: None,
             kind: REFUSED.to_owned(),
-            text: text.into(),
+            text: plain(&text).into(),
             lines: OnceLock::new(),
         }
     }
@@ -104,7 +104,7 @@ impl Frame {
             whole.extend(facts);
         }
         Self {
-            text: whole.to_string().into(),
+            text: plain(&whole.to_string()).into(),
             channel,
             position: None,
             kind: kind.to_owned(),
@@ -140,6 +140,11 @@ impl Frame {
     pub(crate) fn size(&self) -> usize {
         self.text.len() + size_of::<Self>()
     }
+}
+
+/// The JSON with every character escaped that a terminal acts on or hides.
+fn plain(text: &str) -> String {
+    interlock_protocol::visible::json(text).into_owned()
 }
 
 /// The first frame of a connection.

@@ -2,7 +2,7 @@ import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
 import { plural } from '../../lib/format';
-import { reveal } from '../../lib/reveal';
+import { reveal } from '../../lib/visible';
 import { untagged } from '../../lib/said';
 import { Folded } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';

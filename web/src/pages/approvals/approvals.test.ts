@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { ApiError } from '../../api/client';
-import { reveal, unreveal } from '../../lib/reveal';
+import { reveal, unreveal } from '../../lib/visible';
 import { changesOf, draftOf, fieldsOf, readDraft, readRaw } from './edit';
 import { cardsToShow } from './lists';
 import { type Approval, ending, planRows, planTitle, progress, reading, trouble, unfinished } from './words';

@@ -1,7 +1,7 @@
 // What an approval is and became, in words. No markup, no requests: a table of cases tests it.
 
 import { ApiError, type Schemas } from '../../api/client';
-import { reveal } from '../../lib/reveal';
+import { reveal } from '../../lib/visible';
 import type { Tone } from '../../theme';
 
 export type Approval = Schemas['Approval'];

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import forged from '../../../../crates/protocol/tests/forged.json';
 import type { Schemas } from '../../api/client';
-import { visible } from '../../lib/visible';
+import { composed } from '../../lib/visible';
 import { Answer } from './Answer';
 
 const head: Schemas['Head'] = {
@@ -47,7 +47,7 @@ describe('forged answers', () => {
     expect(frame.querySelectorAll('h1, h2, h3, h4, h5, h6, img, script, style, iframe, svg, form, details, input, button, section')).toHaveLength(0);
     expect(frame.querySelectorAll('a a')).toHaveLength(0);
     for (const link of frame.querySelectorAll('a')) expect(link.getAttribute('href')).toMatch(/^https?:\/\/[^@]*$/);
-    expect(frame.textContent).toBe(visible(frame.textContent));
+    expect(frame.textContent).toBe(composed(frame.textContent));
   });
 
   it('show the host that a link leads to', () => {
