@@ -84,6 +84,7 @@ impl Config {
             },
             egress: self.gate.egress.clone(),
             read_sandbox: self.control.require_read_sandbox.to_gate(),
+            data_files: self.control.data_files.clone(),
             hold_ttl: self
                 .control
                 .hold_for
@@ -198,6 +199,10 @@ pub struct Control {
     /// Whether commands that read need a sandbox on the machine where they run: `true` everywhere, or a list of tags. Where
     /// there is none they are refused. Otherwise they run, and the reading says that only the command analysis was checked.
     pub require_read_sandbox: RequireReadSandbox,
+    /// Files and folders that hold plain data: in `autonomous` they may be changed without a human. Files that are known to
+    /// run code wait for one all the same.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub data_files: BTreeSet<String>,
 }
 
 /// Where commands that read need a sandbox.
@@ -227,6 +232,7 @@ impl Default for Control {
             four_eyes: false,
             hold_for: Span::from_secs(10 * 60),
             require_read_sandbox: RequireReadSandbox::All(false),
+            data_files: BTreeSet::new(),
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Options {
     pub repetition_threshold: u32,
     /// On which resources a command that reads must run in a sandbox.
     pub read_sandbox: RequireSandbox,
+    /// Files and folders of plain data: in `autonomous` they may be changed without a human.
+    pub data_files: BTreeSet<String>,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             verify_within: VERIFY_WITHIN,
             repetition_threshold: repetition::THRESHOLD,
             read_sandbox: RequireSandbox::Never,
+            data_files: BTreeSet::new(),
         }
     }
 }

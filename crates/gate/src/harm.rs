@@ -1,8 +1,11 @@
 //! Writes that do more harm than their tool says: to files that run code, to the power of a machine, to what an image is.
 //!
-//! One function over the canonical path answers for every tool that writes files. What cannot be told is taken for the worse.
+//! One function over the canonical path answers for every tool that writes files. A file is data only if it is known to be:
+//! by the operator, by its place or by its ending. What cannot be told is taken for the worse.
 
 mod command;
+
+use std::collections::BTreeSet;
 
 use interlock_protocol::{ResourceKind, RiskLevel, ToolKind};
 
@@ -311,17 +314,92 @@ const ENDINGS: &[&str] = &[
     "zsh",
 ];
 
-/// Why a file that is written to may run code; nothing if it is data.
-pub(crate) fn runs_code(path: &str) -> Option<&'static str> {
+/// Folders whose files configure programs, which may run code by it. Only the operator can say that a file there is data.
+const SYSTEM: &[&str] = &[
+    "/boot",
+    "/etc",
+    "/opt",
+    "/run",
+    "/usr",
+    "/var/cache",
+    "/var/lib",
+    "/var/spool",
+    "/var/www",
+];
+
+/// Files that people read and no program acts on.
+const DATA_FILES: &[&str] = &["/etc/issue", "/etc/issue.net", "/etc/motd"];
+
+/// Folders of data that is kept for a while.
+const DATA_FOLDERS: &[&str] = &["/tmp", "/var/log", "/var/tmp"];
+
+/// Endings of files that people read and no program acts on.
+const DATA_ENDINGS: &[&str] = &[
+    "adoc", "csv", "gif", "jpeg", "jpg", "log", "md", "pdf", "png", "rst", "tsv", "txt", "webp",
+];
+
+/// Names with such an ending that programs act on.
+const NO_DATA: &[&str] = &[
+    "cmakelists.txt",
+    "cmdline.txt",
+    "config.txt",
+    "constraints.txt",
+    "requirements.txt",
+    "usercfg.txt",
+];
+
+/// Whether one path is another, or below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a file is known to be data. `named` are files and folders that the operator says hold data.
+fn is_data(path: &str, named: &BTreeSet<String>) -> bool {
+    let Some(parts) = canonical(path) else {
+        return false;
+    };
+    let Some(name) = parts.last() else { return false };
+    let whole = format!("/{}", parts.join("/"));
+    let by_operator = named
+        .iter()
+        .filter_map(|path| canonical(path))
+        .filter(|parts| !parts.is_empty())
+        .any(|parts| is_below(&whole, &format!("/{}", parts.join("/"))));
+    let name = name.to_ascii_lowercase();
+    let by_ending = || {
+        name.rsplit_once('.')
+            .is_some_and(|(_, ending)| DATA_ENDINGS.contains(&ending))
+            && !NO_DATA.contains(&name.as_str())
+            && !name.starts_with("requirements")
+            && !parts.iter().any(|part| part.starts_with('.'))
+            && !SYSTEM.iter().any(|folder| is_below(&whole, folder))
+    };
+    by_operator
+        || DATA_FILES.contains(&whole.as_str())
+        || DATA_FOLDERS
+            .iter()
+            .any(|folder| whole != *folder && is_below(&whole, folder))
+        || by_ending()
+}
+
+/// Why what a command writes to may run code; nothing if it does not. Also what configures the system.
+fn configures(path: &str) -> Option<&'static str> {
+    let folders = ["/etc", "/usr", "/boot"];
+    let system = canonical(path).is_some_and(|parts| {
+        let whole = format!("/{}", parts.join("/"));
+        !DATA_FILES.contains(&whole.as_str()) && folders.iter().any(|folder| is_below(&whole, folder))
+    });
+    runs_code(path).or_else(|| system.then_some("files there configure programs that run code"))
+}
+
+/// Why a file that is written to is known to run code; nothing if it is not known.
+fn runs_code(path: &str) -> Option<&'static str> {
     let Some(parts) = canonical(path) else {
         return Some("where the file is cannot be told beforehand");
     };
     let whole = format!("/{}", parts.join("/"));
-    let below = |folder: &str| {
-        whole
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let below = |folder: &str| is_below(&whole, folder);
     if FILES.contains(&whole.as_str()) || FOLDERS.iter().any(|folder| below(folder)) {
         return Some("what is written there runs, or decides what runs");
     }
@@ -365,11 +443,19 @@ fn canonical(path: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// The least risk of a write to this path, and why.
-pub(crate) fn of_path(kind: ToolKind, path: &str) -> (RiskLevel, Option<String>) {
-    match (kind, runs_code(path)) {
-        (ToolKind::Write, Some(why)) => (RiskLevel::High, Some(format!("the file may run code: {why}"))),
-        (ToolKind::Write | ToolKind::Read | ToolKind::Resolve, _) => (RiskLevel::Low, None),
+/// The least risk of a write to this path, and why. `data` are files and folders that the operator says hold data; what is
+/// known to run code is not believed to be data.
+pub(crate) fn of_path(kind: ToolKind, path: &str, data: &BTreeSet<String>) -> (RiskLevel, Option<String>) {
+    match kind {
+        ToolKind::Read | ToolKind::Resolve => (RiskLevel::Low, None),
+        ToolKind::Write => match runs_code(path) {
+            Some(why) => (RiskLevel::High, Some(format!("the file may run code: {why}"))),
+            None if is_data(path, data) => (RiskLevel::Low, None),
+            None => (
+                RiskLevel::High,
+                Some("the file is not known to be plain data (`control.data_files`)".to_owned()),
+            ),
+        },
     }
 }
 
@@ -443,17 +529,113 @@ mod tests {
         ] {
             assert!(runs_code(path).is_some(), "{path}");
         }
-        for path in [
-            "/etc/motd",
-            "/etc/hosts",
-            "/etc/nginx/nginx.conf",
-            "/opt/x",
-            "/srv/app/config.yaml",
-            "/var/log/app.log",
-            "/etc/hostname",
-            "/root/notes.txt",
+    }
+
+    #[test]
+    fn a_file_is_data_only_if_it_is_known_to_be() {
+        let named: BTreeSet<String> = [
+            "/srv/app/content",
+            "/etc/app/banner.conf",
+            "/",
+            "relative",
+            "/etc/cron.d",
+        ]
+        .map(str::to_owned)
+        .into();
+        let cases = [
+            ("/etc/motd", true),
+            ("/etc/issue", true),
+            ("/tmp/x", true),
+            ("/tmp/.tmpAbc/notes.conf", true),
+            ("/var/log/app.log", true),
+            ("/root/notes.txt", true),
+            ("/home/anna/list.csv", true),
+            ("/srv/readme.MD", true),
+            ("/srv/app/content", true),
+            ("/srv/app/content/pages/index", true),
+            ("/srv/app/./content/x.json", true),
+            ("/etc/app/banner.conf", true),
+            // Named, and known to run code.
+            ("/etc/cron.d/x", false),
+            ("/srv/app/content/run.sh", false),
+            ("/srv/app/content/.git/config", false),
+            ("/tmp/x.sh", false),
+            ("/tmp", false),
+            // Not named, and maybe the configuration of something.
+            ("/srv/app/contents", false),
+            ("/srv/app/content/../config", false),
+            ("/etc/app/banner.conf.d", false),
+            ("/etc/hosts", false),
+            ("/etc/hostname", false),
+            ("/etc/resolv.conf", false),
+            ("/etc/unknown", false),
+            ("/etc/unknown/notes.txt", false),
+            ("/etc/nginx/nginx.conf", false),
+            ("/etc/mysql/my.cnf", false),
+            ("/etc/samba/smb.conf", false),
+            ("/opt/x", false),
+            ("/opt/app/notes.txt", false),
+            ("/srv/app/config.yaml", false),
+            ("/srv/app/.env", false),
+            ("/srv/app/settings.json", false),
+            ("/srv/app/Procfile", false),
+            ("/srv/app/requirements.txt", false),
+            ("/srv/app/requirements-dev.txt", false),
+            ("/srv/app/CMakeLists.txt", false),
+            ("/boot/firmware/cmdline.txt", false),
+            ("/home/anna/.config/app/notes.txt", false),
+            ("/usr/share/doc/x.md", false),
+            ("/var/lib/app/x.csv", false),
+            ("/var/www/html/index.html", false),
+            ("/x", false),
+            ("/", false),
+            ("", false),
+            ("notes.txt", false),
+        ];
+        for (path, data) in cases {
+            let (risk, why) = of_path(ToolKind::Write, path, &named);
+            assert_eq!(risk == RiskLevel::Low, data, "{path}: {why:?}");
+            assert_eq!(why.is_none(), data, "{path}");
+            assert_eq!(of_path(ToolKind::Read, path, &named).0, RiskLevel::Low, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_writes_configuration_of_the_system_waits() {
+        for (command, waits) in [
+            ("touch /tmp/x", false),
+            ("touch /etc/unknown", true),
+            ("cp /tmp/a /etc/app.conf", true),
+            ("touch /etc/motd", false),
+            ("mkdir /usr/share/app", true),
         ] {
-            assert_eq!(runs_code(path), None, "{path}");
+            let risk = of_command(ToolKind::Write, command).0;
+            assert_eq!(risk == RiskLevel::High, waits, "{command}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Whatever is below a folder of the system is no data, unless somebody named it.
+        #[test]
+        fn nothing_unknown_below_a_system_folder_is_data(
+            folder in proptest::sample::select(SYSTEM.to_vec()),
+            rest in "[a-z.]{1,8}(/[a-zA-Z0-9._-]{1,12}){0,3}",
+        ) {
+            let path = format!("{folder}/{rest}");
+            proptest::prop_assume!(canonical(&path).is_some_and(|parts| {
+                let whole = format!("/{}", parts.join("/"));
+                is_below(&whole, folder) && !DATA_FILES.contains(&whole.as_str())
+            }));
+            let (risk, _) = of_path(ToolKind::Write, &path, &BTreeSet::new());
+            proptest::prop_assert_eq!(risk, RiskLevel::High, "{}", path);
+        }
+
+        /// Naming a path never makes a file that runs code data.
+        #[test]
+        fn naming_a_file_does_not_make_code_data(path in "(/[a-zA-Z0-9._-]{1,10}){1,4}") {
+            let named = BTreeSet::from([path.clone()]);
+            let (risk, _) = of_path(ToolKind::Write, &path, &named);
+            proptest::prop_assert_eq!(risk == RiskLevel::High, runs_code(&path).is_some());
         }
     }
 

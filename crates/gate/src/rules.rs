@@ -374,7 +374,7 @@ impl Gate {
             harm::carries_others(id.kind()).then(|| format!("it turns a {} off, or restarts it", id.kind()))
         };
         path.and_then(Value::as_str)
-            .and_then(|path| harm::of_path(kind, path).1)
+            .and_then(|path| harm::of_path(kind, path, &self.options.data_files).1)
             .or_else(|| command.and_then(|command| harm::of_command(kind, command).1))
             .or_else(power)
     }

@@ -257,7 +257,7 @@ impl Head {
             push(
                 HeadTone::Unknown,
                 format!(
-                    "The answer contains {}, shown as \\u{{…}}.",
+                    "The answer contains {}, shown as ⟦U+…⟧.",
                     counted(
                         self.hidden,
                         "hidden or look-alike character",

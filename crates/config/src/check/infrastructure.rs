@@ -32,6 +32,17 @@ impl Check<'_> {
                 "write `true` to require a sandbox everywhere, `false` to require none, or a list of tags: `[prod]`",
             );
         }
+        for path in &self.config.control.data_files {
+            let plain = path.starts_with('/') && path != "/" && !path.split('/').any(|part| part == "..");
+            if !plain {
+                self.wrong(
+                    &["control", "data_files"],
+                    "names a path that is not absolute, has `..` in it, or is the root",
+                    "write absolute paths of files or folders: `[/srv/app/content]`",
+                );
+                break;
+            }
+        }
         for (index, cluster) in options.proxmox.iter().enumerate() {
             let index = index.to_string();
             let path = ["infrastructure", "proxmox", index.as_str()];

@@ -3,7 +3,7 @@
 //! Works from what is known to be tame: services and containers that are started and stopped, processes that are ended, files
 //! of data at a path that is written out. Everything else, and everything that only a shell can read, is of high risk.
 
-use super::runs_code;
+use super::configures;
 
 /// Why a command is of high risk; nothing if it is tame.
 pub(super) fn why(command: &str) -> Option<String> {
@@ -98,7 +98,7 @@ const POWER: &[&str] = &[
 impl Program {
     fn harm(&self) -> Option<String> {
         for path in self.outputs.iter().filter(|path| !SINKS.contains(&path.as_str())) {
-            if runs_code(path).is_some() {
+            if configures(path).is_some() {
                 return Some(format!("the command writes to `{path}`, which may run code"));
             }
         }
@@ -257,7 +257,7 @@ fn of_files(name: &str, flags: &str, rest: &[String]) -> Option<String> {
             for from in operands.iter().rev().skip(1) {
                 let file = from.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
                 let landing = format!("{}/{file}", to.trim_end_matches('/'));
-                if runs_code(&landing).is_some() {
+                if configures(&landing).is_some() {
                     return Some(format!("the command writes to `{landing}`, which may run code"));
                 }
             }
@@ -267,7 +267,7 @@ fn of_files(name: &str, flags: &str, rest: &[String]) -> Option<String> {
     };
     paths
         .iter()
-        .find(|path| !SINKS.contains(path) && runs_code(path).is_some())
+        .find(|path| !SINKS.contains(path) && configures(path).is_some())
         .map(|path| format!("the command names `{path}`, which may run code"))
 }
 

@@ -228,7 +228,7 @@ fn small_world(gate: &Gate, cast: Cast) -> Option<(SmallWorld, Model<'_>)> {
     let control = |action: &str, target: &str| json!({"action": action, "target_resource_id": target});
     let read = json!({"action": "file", "target_resource_id": "lxc:alpha:101", "path": "/etc/hostname"});
     let edit =
-        json!({"action": "append", "target_resource_id": "node:alpha", "path": "/etc/x", "content": "x"});
+        json!({"action": "append", "target_resource_id": "node:alpha", "path": "/tmp/x", "content": "x"});
     let get = json!({"action": "get", "resource_id": "lxc:alpha:101"});
     let calls = vec![
         Call::new("infra_query", json!({"action": "list"}), resources.clone(), false)?,

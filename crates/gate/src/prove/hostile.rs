@@ -427,7 +427,7 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
             }
             for action in ["read", "write", "append", "shred"] {
                 let arguments =
-                    json!({"action": action, "target_host": target, "path": "/etc/x", "content": "x"});
+                    json!({"action": action, "target_host": target, "path": "/tmp/x", "content": "x"});
                 add("infra_file_edit", arguments);
             }
             for (path, content) in [("/etc/x", "password=[masked:password]"), ("/etc/cron.d/x", "x")] {

@@ -144,7 +144,7 @@ fn after_the_answer_nothing_runs_until_the_next_turn() {
 #[test]
 fn what_people_read_holds_nothing_that_a_screen_acts_on() {
     let spoofed = "x\u{1b}[2K\rsafe\u{202e}";
-    let shown = "x\\u{1b}[2K\\rsafe\\u{202e}";
+    let shown = "⟦U+001B⟧[2K⟦U+000D⟧safe⟦U+202E⟧";
     let named = || ResolvedResource::new(id("lxc:delly:105"), spoofed);
     let command = json!({
         "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch '/srv/{spoofed}'"),

@@ -149,7 +149,13 @@ impl Stage {
     }
 
     pub(crate) fn with(options: SessionOptions) -> Self {
-        let mut gate = Gate::new(Arc::new(Catalogue::built_in().unwrap()), Options::default());
+        let mut gate = Gate::new(
+            Arc::new(Catalogue::built_in().unwrap()),
+            Options {
+                data_files: ["/opt", "/srv/x", "/etc/x", "/x"].map(str::to_owned).into(),
+                ..Options::default()
+            },
+        );
         gate.analyse = analyse;
         Self {
             gate,

@@ -36,8 +36,14 @@ fn both_tools_that_write_files_agree_on_every_path() {
         ("/usr/local/bin/x", true),
         ("/etc/../etc/cron.d/x", true),
         ("/etc/shadow", true),
+        ("/etc/nginx/nginx.conf", true),
+        ("/etc/unknown", true),
+        ("/srv/app/config.yaml", true),
         ("/etc/motd", false),
-        ("/srv/app/config.yaml", false),
+        ("/srv/notes.txt", false),
+        // Named by the operator.
+        ("/opt/content/page", false),
+        ("/opt/bin/x", true),
     ];
     for (path, holds) in paths {
         let target = "lxc:delly:105";

@@ -85,7 +85,12 @@ fn document(
     let _ = write!(text, "\n## What was done and read\n\n");
     for line in head.lines() {
         // Its parts are written out already.
-        let _ = writeln!(text, "- {} {}", line.tone.mark(), unmarked(&visible::composed(&line.text)));
+        let _ = writeln!(
+            text,
+            "- {} {}",
+            line.tone.mark(),
+            unmarked(&visible::composed(&line.text))
+        );
     }
     if let Some(answer) = &session.answer {
         let _ = write!(text, "\n## The model's answer\n\n{}", quoted(answer));

@@ -155,7 +155,11 @@ const MOST_JSON: usize = 256 * 1024 * 1024;
 pub(super) async fn nothing_hidden(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| {
-        let kind = kind.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        let kind = kind
+            .as_bytes()
+            .split(|byte| *byte == b';')
+            .next()
+            .unwrap_or_default();
         kind == b"application/json" || kind.starts_with(b"application/") && kind.ends_with(b"+json")
     });
     if !is_json {
@@ -196,4 +200,55 @@ fn as_problem(status: StatusCode, said: &str) -> Problem {
     };
     let speaks = matches!(code, Code::InvalidInput) && !said.is_empty();
     Problem::new(code, if speaks { said } else { detail })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use axum::{Json, Router};
+    use serde_json::{Value, json};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    const HOSTILE: &str = "a\u{9b}2J\u{202e}b\u{200b}c\u{e0041}\u{7f}";
+
+    async fn answer(path: &str) -> (HeaderMap, String) {
+        let router: Router = Router::new()
+            .route(
+                "/json",
+                get(|| async { Json(json!({ HOSTILE: HOSTILE, "é": "日本" })) }),
+            )
+            .route("/plain", get(|| async { Json(json!({ "é": "日本" })) }))
+            .route(
+                "/problem",
+                get(|| async { Problem::new(Code::NotFound, HOSTILE) }),
+            )
+            .route("/text", get(|| async { HOSTILE }))
+            .layer(axum::middleware::from_fn(nothing_hidden));
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, 1 << 20).await.unwrap();
+        (parts.headers, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn json_leaves_with_hidden_characters_escaped_and_says_the_same() {
+        for path in ["/json", "/problem"] {
+            let (headers, text) = answer(path).await;
+            let hidden = ['\u{9b}', '\u{202e}', '\u{200b}', '\u{e0041}', '\u{7f}'];
+            assert!(!text.contains(hidden), "{text:?}");
+            assert!(text.contains("\\u009b") && text.contains("\\u202e"), "{text}");
+            let length = headers
+                .get(header::CONTENT_LENGTH)
+                .and_then(|length| length.to_str().ok());
+            assert!(length.is_none_or(|length| length == text.len().to_string()));
+            let value: Value = serde_json::from_str(&text).unwrap();
+            let said = value.get(HOSTILE).or_else(|| value.get("detail"));
+            assert_eq!(said.and_then(Value::as_str), Some(HOSTILE));
+        }
+        assert_eq!(answer("/plain").await.1, r#"{"é":"日本"}"#);
+        assert_eq!(answer("/text").await.1, HOSTILE);
+    }
 }

@@ -34,7 +34,10 @@ impl Frame {
         // The event is a JSON object already; what is ours goes in front of its first field.
         let fields = event.json.strip_prefix('{').unwrap_or("}");
         Self {
-            text: plain(&format!("{{\"channel\":\"{channel}\",\"position\":{position},{fields}")).into(),
+            text: plain(&format!(
+                "{{\"channel\":\"{channel}\",\"position\":{position},{fields}"
+            ))
+            .into(),
             channel: channel.clone(),
             position: Some(position),
             kind: event.kind.clone(),

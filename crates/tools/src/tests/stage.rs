@@ -52,7 +52,14 @@ impl Stage {
             ..SessionOptions::default()
         };
         Self {
-            gate: Gate::new(Arc::new(Catalogue::built_in().unwrap()), GateOptions::default()),
+            gate: Gate::new(
+                Arc::new(Catalogue::built_in().unwrap()),
+                GateOptions {
+                    // The operator says that the files of these tests are data.
+                    data_files: [std::env::temp_dir().to_string_lossy().into_owned()].into(),
+                    ..GateOptions::default()
+                },
+            ),
             world: World::default(),
             session: Session::new(SessionId::new("ses_1").unwrap(), session),
             agent: ExecutionId::new("exe_1").unwrap(),
