@@ -47,6 +47,9 @@ pub struct Rules {
     /// On which resources a command that reads must run in a sandbox.
     #[serde(default, skip_serializing_if = "is_never")]
     pub read_sandbox: RequireSandbox,
+    /// Files and folders of plain data.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub data_files: BTreeSet<String>,
     /// The hash of the catalogue of tools.
     pub catalogue: ContentHash,
 }
@@ -74,6 +77,7 @@ impl Rules {
             verify_within: options.verify_within.as_secs(),
             repetition_threshold: options.repetition_threshold,
             read_sandbox: options.read_sandbox.clone(),
+            data_files: options.data_files.clone(),
             catalogue: catalogue_hash(gate.catalogue()),
         }
     }
@@ -101,6 +105,7 @@ impl Rules {
             verify_within: SignedDuration::from_secs(self.verify_within),
             repetition_threshold: self.repetition_threshold,
             read_sandbox: self.read_sandbox.clone(),
+            data_files: self.data_files.clone(),
         };
         Ok(Gate::new(Arc::new(catalogue), options))
     }
