@@ -305,6 +305,8 @@ impl<'p, 'a> Parse<'p, 'a> {
         match flag.effect {
             FlagEffect::Harmless => {}
             FlagEffect::Bound => {
+                self.seen.cut |=
+                    node.cuts && text.is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
                 let waits = dashed.ends_with("timeout");
                 let endless = text.is_some_and(|text| {
                     matches!(text, "all" | "-1" | "inf" | "infinity")

@@ -21,6 +21,8 @@ pub(super) const NETWORK: Needs = Needs {
 pub(super) struct Seen {
     pub(super) follow: Option<String>,
     pub(super) bound: bool,
+    /// It reads no more than a number of bytes, so that also a file without an end ends.
+    pub(super) cut: bool,
     pub(super) tty: Option<String>,
     pub(super) help: bool,
     pub(super) operands: usize,

@@ -111,6 +111,13 @@ impl Parse<'_, '_> {
                 format!("could turn into several arguments of {}", node.name),
             );
         }
+        if matches!(kind, Kind::File | Kind::Tree | Kind::Path)
+            && arg.text().is_some_and(|text| text.starts_with('@'))
+        {
+            // The tools of binutils and some archivers take `@file` for a list of further arguments.
+            self.report
+                .write(node.risk, &arg.raw, "could name a file with more arguments");
+        }
         if !matches!(kind, Kind::Host | Kind::Url) {
             self.address(arg, &arg.raw, false);
         }
@@ -140,7 +147,7 @@ impl Parse<'_, '_> {
                             .endless(Category::UnboundedStream, part, "waits for its standard input");
                     }
                 } else {
-                    file(arg, part, self.context, self.report, self.seen.bound);
+                    file(arg, part, self.context, self.report, self.seen.cut);
                 }
                 if arg.text() != Some("/dev/null") {
                     self.report
@@ -162,6 +169,36 @@ impl Parse<'_, '_> {
                         node.risk,
                         &format!("{called} … {part}"),
                         "is more than a plain name",
+                    );
+                }
+            }
+            Kind::Digits => {
+                if !arg
+                    .text()
+                    .is_some_and(|text| text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit()))
+                {
+                    // What follows the number would be more flags.
+                    self.report.write(node.risk, part, "is more than a number");
+                }
+            }
+            Kind::Filter => {
+                if let Some(text) = arg.text() {
+                    // `yq eval FILE`: the filter is optional.
+                    let path = text.starts_with(['/', '~'])
+                        || !text.starts_with('.')
+                            && text.contains('.')
+                            && text.bytes().all(|byte| {
+                                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/')
+                            });
+                    if path {
+                        return self.value(&Kind::File, arg, part);
+                    }
+                    inspect::filter(text, part, self.report);
+                } else {
+                    self.report.endless(
+                        Category::UnboundedStream,
+                        part,
+                        "is a filter that depends on a variable or a pattern",
                     );
                 }
             }
@@ -214,11 +251,11 @@ impl Parse<'_, '_> {
                     }
                     return;
                 }
-                file(arg, part, self.context, self.report, self.seen.bound);
+                file(arg, part, self.context, self.report, self.seen.cut);
             }
             Kind::Tree => {
                 self.seen.files += 1;
-                file(arg, part, self.context, self.report, self.seen.bound);
+                file(arg, part, self.context, self.report, self.seen.cut);
                 if self.context.course.tree_holds_secrets(arg, self.context.depth) {
                     self.report.secret(part, "shows files below it that hold secrets");
                 }
@@ -340,7 +377,7 @@ impl Parse<'_, '_> {
             .any(|node| node.network || !node.sockets.is_none());
         // `az … --query @/path`: the content of the file is the value.
         if connects && ["@/", "@~", "@."].iter().any(|mark| text.starts_with(mark)) {
-            file(arg, part, self.context, self.report, self.seen.bound);
+            file(arg, part, self.context, self.report, self.seen.cut);
             self.report
                 .write(node.risk, part, "sends the content of a file to a service");
         }
@@ -352,7 +389,7 @@ impl Parse<'_, '_> {
                 }
                 Address::File(path) => {
                     let path = Arg::known(path.to_owned());
-                    file(&path, part, self.context, self.report, self.seen.bound);
+                    file(&path, part, self.context, self.report, self.seen.cut);
                     if connects && of_flag {
                         self.report
                             .write(node.risk, part, "sends the content of a file to a service");
@@ -388,7 +425,7 @@ impl Parse<'_, '_> {
         }
         // Where an address is expected, a path is often taken too.
         if url && text.is_none_or(|text| text.starts_with(['/', '.', '~'])) {
-            file(arg, part, self.context, self.report, self.seen.bound);
+            file(arg, part, self.context, self.report, self.seen.cut);
         }
         let host = text.map(if matches!(kind, Kind::Url) {
             url_host

@@ -4,11 +4,13 @@ mod applet;
 mod awk;
 mod dd;
 mod env;
+mod filter;
 mod find;
 mod printf;
 mod ps;
 mod read;
 mod sed;
+mod seq;
 mod sh;
 mod sql;
 mod tar;
@@ -21,6 +23,7 @@ use crate::table::Node;
 use crate::verdict::Risk;
 use crate::word::Arg;
 
+pub(crate) use filter::judge as filter;
 pub(crate) use sql::judge as sql;
 
 type Inspector = fn(&Node, &[Arg<'_>], Context<'_>, &mut Report);
@@ -35,6 +38,7 @@ const INSPECTORS: &[(&str, Inspector)] = &[
     ("ps", ps::judge),
     ("read", read::judge),
     ("sed", sed::judge),
+    ("seq", seq::judge),
     ("sh", sh::judge),
     ("tar", tar::judge),
     ("test", test::judge),

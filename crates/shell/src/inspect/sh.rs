@@ -41,10 +41,13 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                 }
             }
             _ if text.len() > 1 && text.starts_with('-') && !text.starts_with("--") => {
-                if !text[1..]
-                    .chars()
-                    .all(|c| matches!(c, 'c' | 'e' | 'u' | 'l' | 'f'))
-                {
+                if text.contains('l') {
+                    report.write(
+                        Risk::HighWrite,
+                        text,
+                        "runs the profile of the system and of the user first",
+                    );
+                } else if !text[1..].chars().all(|c| matches!(c, 'c' | 'e' | 'u' | 'f')) {
                     report.write(Risk::HighWrite, text, "is an option that can change what runs");
                 }
                 command |= text.contains('c');

@@ -89,6 +89,7 @@ struct Entry {
     dashes: bool,
     hands_over: Option<bool>,
     names_only: bool,
+    cuts: bool,
 }
 
 impl Entry {
@@ -194,6 +195,7 @@ impl Entry {
             dashes: mode.dashes || base.dashes,
             hands_over: mode.hands_over.or(base.hands_over),
             names_only: mode.names_only || base.names_only,
+            cuts: mode.cuts || base.cuts,
         }
     }
 }
@@ -436,6 +438,7 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         filters: entry.always.as_deref() == Some("stdin"),
         hands_over: entry.hands_over,
         names_only: entry.names_only,
+        cuts: entry.cuts,
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);

@@ -115,6 +115,8 @@ pub(crate) struct Node {
     pub(crate) sends: bool,
     /// It waits for its standard input whatever its operands.
     pub(crate) filters: bool,
+    /// The flags that bound it are counts of bytes, and end also a file without an end.
+    pub(crate) cuts: bool,
     /// It looks at names and meta-data only, and opens nothing that it is given.
     pub(crate) names_only: bool,
     /// Whether what it runs is outside of the sandbox around it. Every level that runs a command says so or denies it.

@@ -30,6 +30,10 @@ pub(crate) enum Kind {
     Name,
     /// A file by its plain path: OpenSSL takes `scheme:…` for something to load.
     Pem,
+    /// Digits and nothing else.
+    Digits,
+    /// A filter of jq or yq.
+    Filter,
     /// The name of a shell variable that is harmless to set.
     Var,
     /// The output format of curl, which can name files.
@@ -66,6 +70,8 @@ impl Kind {
             "name" => Self::Name,
             "pem" => Self::Pem,
             "var" => Self::Var,
+            "digits" => Self::Digits,
+            "filter" => Self::Filter,
             "curlfmt" => Self::CurlFormat,
             "gitfmt" => Self::GitFormat,
             words if words.starts_with('!') => {

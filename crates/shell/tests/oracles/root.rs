@@ -115,6 +115,10 @@ fresh() {
 fresh
 "#;
 
+/// How long a command may take to start, on a busy machine, and what the worker notes of one that did not.
+const START_SECONDS: u64 = 60;
+const NOT_STARTED: &str = "137";
+
 /// Runs each job's text with its shell, and notes the calls, the output, and what changed in the root.
 const WORKER: &str = r#"
 # Every change of a file or of a folder sets its time, also where the change is undone.
@@ -139,6 +143,7 @@ while IFS= read -r job; do
   if [ "${#watch[@]}" -gt 0 ]; then mount -t tmpfs tmpfs "$root/trace" || exit 1; fi
   inside /usr/bin/env -i PATH="$path" HOME=/root PAGER=cat TERM=dumb LC_ALL=C /usr/bin/bash -c "$start" run \
     "${watch[@]}" /usr/bin/timeout -s KILL 4 "${shell[@]}" "$text" </dev/null 2>&1 | head -c 100000 > "$job/output"
+  echo "${PIPESTATUS[0]}" > "$job/status"
   if [ "${#watch[@]}" -gt 0 ]; then
     cp "$root/trace/log" "$job/trace"
     umount -l "$root/trace"
@@ -416,8 +421,15 @@ impl Root {
                 let trace = read(job.join("trace"));
                 let output = read(job.join("output"));
                 if self.watched && trace.is_empty() {
+                    // The limit before the command starts is the only reason there may be.
+                    let status = read(job.join("status"));
+                    assert_eq!(
+                        status.trim(),
+                        NOT_STARTED,
+                        "was not watched, for no known reason: {text:?}: {output}"
+                    );
                     late += 1;
-                    println!("not watched: {text:?}: {output}");
+                    println!("not watched: {text:?} did not start within {START_SECONDS} s: {output}");
                 }
                 assert!(
                     !output.contains("error while loading shared libraries"),

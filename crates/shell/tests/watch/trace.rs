@@ -64,6 +64,23 @@ const CHANGES: &[&str] = &[
     "add_key",
     "mq_open",
     "mq_unlink",
+    "fallocate",
+    "setxattrat",
+    "removexattrat",
+    "file_setattr",
+    "mount_setattr",
+    "fsconfig",
+    "open_by_handle_at",
+    "bpf",
+    "iopl",
+    "ioperm",
+    "vhangup",
+    "listen",
+    "io_uring_setup",
+    "fanotify_init",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_send_signal",
 ];
 
 /// System calls that change something, or reach something, with some arguments.
@@ -79,6 +96,14 @@ const DEPENDS: &[&str] = &[
     "sendmmsg",
     "ioctl",
     "connect",
+    "bind",
+    "fcntl",
+    "flock",
+    "keyctl",
+    "adjtimex",
+    "clock_adjtime",
+    "setsockopt",
+    "ptrace",
     "syslog",
     "shmget",
     "semget",
@@ -214,6 +239,27 @@ fn writes(name: &str, arguments: &str, own: &BTreeSet<&str>) -> bool {
             "RTC_SET",
         ]),
         "syslog" => any(&["CLEAR", "CONSOLE"]),
+        // A name in the file system.
+        "bind" => arguments.contains("sa_family=AF_UNIX") && any(&["sun_path=\"", "sun_path=\'"]),
+        // What holds up others.
+        "fcntl" => any(&[
+            "F_SETLEASE, F_WRLCK",
+            "F_SETLEASE, F_RDLCK",
+            "F_NOTIFY",
+            "l_type=F_WRLCK",
+        ]),
+        "flock" => any(&["LOCK_EX"]),
+        "keyctl" => !any(&[
+            "KEYCTL_GET",
+            "KEYCTL_DESCRIBE",
+            "KEYCTL_READ",
+            "KEYCTL_SEARCH",
+            "KEYCTL_CAPABILITIES",
+        ]),
+        // Without modes it only asks.
+        "adjtimex" | "clock_adjtime" => !any(&["modes=0"]),
+        "setsockopt" => any(&["IPT_SO_SET", "IP6T_SO_SET", "EBT_SO_SET", "ARPT_SO_SET"]),
+        "ptrace" => any(&["PTRACE_ATTACH", "PTRACE_SEIZE", "PTRACE_POKE"]),
         "shmget" | "semget" | "msgget" => any(&["IPC_CREAT"]),
         "shmctl" | "semctl" | "msgctl" => any(&["IPC_RMID", "IPC_SET", "SETVAL", "SETALL"]),
         _ => CHANGES.contains(&name),
@@ -222,7 +268,7 @@ fn writes(name: &str, arguments: &str, own: &BTreeSet<&str>) -> bool {
 
 /// Whether a socket is reached that the verdict does not name.
 fn connects(name: &str, arguments: &str, verdict: &Verdict) -> bool {
-    if !matches!(name, "connect" | "sendto" | "sendmsg" | "sendmmsg") {
+    if !matches!(name, "connect" | "bind" | "sendto" | "sendmsg" | "sendmmsg") {
         return false;
     }
     if arguments.contains("sa_family=AF_INET") {
