@@ -106,8 +106,8 @@ impl Inventory for Fleet {
         Box::pin(async move {
             let local = self.inner.local.as_ref();
             match (place, local) {
-                (Where::Here, Some(local)) => self.read_target_here(local),
-                (Where::In(id), Some(local)) if local.id() == id => self.read_target_here(local),
+                (Where::Here, Some(local)) => self.read_target_here(local).await,
+                (Where::In(id), Some(local)) if local.id() == id => self.read_target_here(local).await,
                 (Where::In(id), _) => self.read_target_there(id).await,
                 (Where::Here, None) => ReadTarget {
                     sandbox: SandboxWall::None {
@@ -140,9 +140,9 @@ impl Fleet {
         observed
     }
 
-    fn read_target_here(&self, local: &LocalHost) -> ReadTarget {
+    async fn read_target_here(&self, local: &LocalHost) -> ReadTarget {
         ReadTarget {
-            sandbox: local.read_sandbox(),
+            sandbox: local.read_sandbox().await,
             tags: self.inner.infra.configured_tags(local.id()),
         }
     }

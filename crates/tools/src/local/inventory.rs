@@ -1,8 +1,8 @@
 //! What code asks about this machine by itself.
 
-use interlock_exec::UnitName;
+use interlock_exec::{Canary, UnitName};
 use interlock_gate::{Plan, ReadTarget, ResolvedResource, Where};
-use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall, WallKind};
+use interlock_protocol::{Expectation, Identity, Observation, ResourceId, SandboxWall};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -11,20 +11,39 @@ use super::{LocalHost, arguments, facts};
 use crate::{BoxFuture, Inventory, Reading};
 
 impl LocalHost {
-    /// Which sandbox commands that read get here.
-    pub(crate) fn read_sandbox(&self) -> SandboxWall {
-        if self.inner.runner.requires_sandbox() {
-            // Where it cannot be enforced, nothing runs.
-            SandboxWall::Enforced {
-                by: WallKind::LandlockSeccomp,
-                sockets: Vec::new(),
-                missing: Vec::new(),
-            }
-        } else {
-            SandboxWall::None {
-                reason: "commands on this machine run without one where the kernel offers none".to_owned(),
-            }
+    /// Which sandbox holds commands that read here, as a canary in it shows once.
+    pub(crate) async fn read_sandbox(&self) -> SandboxWall {
+        let tried = self
+            .inner
+            .sandbox
+            .get_or_try_init(|| async { self.inner.runner.canary().await.map(|canary| shown_by(&canary)) })
+            .await;
+        match tried {
+            Ok(sandbox) => sandbox.clone(),
+            Err(error) => SandboxWall::None {
+                reason: error.to_string(),
+            },
         }
+    }
+}
+
+/// What a canary showed. One that could do what the sandbox claims to keep back proves that there is none.
+fn shown_by(canary: &Canary) -> SandboxWall {
+    let wall = canary.sandbox.wall();
+    let known: &[String] = match &wall {
+        SandboxWall::Enforced { missing, .. } => missing,
+        SandboxWall::None { .. } => return wall,
+    };
+    let signals = known.iter().any(|missing| missing.contains("signals"));
+    match canary
+        .could
+        .iter()
+        .find(|could| !(signals && could.contains("signal")))
+    {
+        Some(could) => SandboxWall::None {
+            reason: format!("a test command in its sandbox could {could}"),
+        },
+        None => wall,
     }
 }
 
@@ -134,15 +153,17 @@ impl Inventory for LocalHost {
     }
 
     fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
-        let sandbox = match place {
-            Where::In(id) if id != self.id() => SandboxWall::None {
-                reason: format!("`{id}` is not this machine"),
-            },
-            Where::In(_) | Where::Here => self.read_sandbox(),
-        };
-        Box::pin(std::future::ready(ReadTarget {
-            sandbox,
-            tags: std::collections::BTreeSet::new(),
-        }))
+        Box::pin(async move {
+            let sandbox = match place {
+                Where::In(id) if id != self.id() => SandboxWall::None {
+                    reason: format!("`{id}` is not this machine"),
+                },
+                Where::In(_) | Where::Here => self.read_sandbox().await,
+            };
+            ReadTarget {
+                sandbox,
+                tags: std::collections::BTreeSet::new(),
+            }
+        })
     }
 }

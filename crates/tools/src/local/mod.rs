@@ -43,6 +43,8 @@ struct Inner {
     aliases: Vec<String>,
     runner: Runner,
     options: Options,
+    /// The sandbox that holds here, once a canary showed it.
+    sandbox: tokio::sync::OnceCell<SandboxWall>,
 }
 
 impl LocalHost {
@@ -60,6 +62,7 @@ impl LocalHost {
                 aliases,
                 runner,
                 options,
+                sandbox: tokio::sync::OnceCell::new(),
             }),
         })
     }

@@ -39,6 +39,73 @@ async fn a_read_command_runs_and_is_evidence_about_this_machine() {
     }
 }
 
+/// A repository whose configuration names a program that git runs while it reads.
+fn repository(stage: &Stage) -> (String, std::path::PathBuf) {
+    let folder = stage.folder().join("repository");
+    for part in ["objects", "refs/heads"] {
+        std::fs::create_dir_all(folder.join(".git").join(part)).unwrap();
+    }
+    std::fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let marker = folder.join("marker");
+    let config = format!(
+        "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch {}; echo x\"\n",
+        marker.display()
+    );
+    std::fs::write(folder.join(".git/config"), config).unwrap();
+    (folder.display().to_string(), marker)
+}
+
+#[tokio::test]
+async fn code_that_a_repository_names_runs_in_the_sandbox_or_not_at_all() {
+    if !["/usr/bin/git", "/bin/git", "/usr/local/bin/git"]
+        .iter()
+        .any(|git| std::path::Path::new(git).exists())
+    {
+        println!("skipped: git in the sandbox (git is not installed)");
+        return;
+    }
+    let mut stage = Stage::discovered().await;
+    let (folder, marker) = repository(&stage);
+    let offered = stage
+        .inventory
+        .read_target(&interlock_gate::Where::Here)
+        .await
+        .sandbox;
+    if !matches!(&offered, SandboxWall::Enforced { missing, .. } if missing.is_empty()) {
+        println!("skipped: git in the sandbox ({})", offered.phrase());
+        return;
+    }
+    let arguments = stage.read(
+        "exec",
+        json!({"command": format!("git -C {folder} status --short")}),
+    );
+    let done = stage.run("infra_read", arguments).await;
+    let data = done.response.outcome().unwrap();
+    assert_eq!(done.exit_code, Some(0), "{data}");
+    assert!(!marker.exists(), "{data}");
+    let walls = done.reading.unwrap().walls.unwrap();
+    assert!(walls.sandbox.is_enforced(), "{walls:?}");
+}
+
+#[tokio::test]
+async fn a_plan_for_what_runs_code_named_by_data_requires_the_sandbox() {
+    let mut stage = Stage::discovered().await;
+    let arguments = stage.read("exec", json!({"command": "git status"}));
+    let enforced = SandboxWall::Enforced {
+        by: WallKind::LandlockSeccomp,
+        sockets: Vec::new(),
+        missing: Vec::new(),
+    };
+    let target = interlock_gate::ReadTarget {
+        sandbox: enforced,
+        tags: std::collections::BTreeSet::new(),
+    };
+    let place = interlock_gate::Where::In(stage.host.id().clone());
+    stage.gate.note_sandbox(&mut stage.session, place, target);
+    let permit = stage.permit("infra_read", arguments);
+    assert!(permit.plan().sandbox_required);
+}
+
 #[tokio::test]
 async fn a_reading_says_which_walls_it_passed() {
     let mut stage = Stage::discovered().await;

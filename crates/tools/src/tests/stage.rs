@@ -135,8 +135,28 @@ impl Stage {
         permit.begin(self.world.kill_switch, Timestamp::now()).unwrap()
     }
 
+    /// Finds out what this machine offers, where that decides about a call, as the engine does.
+    pub(super) async fn note_sandbox(&mut self, tool: &str, arguments: &Value) {
+        let Value::Object(arguments) = arguments.clone() else {
+            panic!("arguments are an object")
+        };
+        let call = ToolCall {
+            id: CallId::new("call_asked").unwrap(),
+            tool: ToolName::new(tool).unwrap(),
+            arguments,
+        };
+        if let Some(place) = self
+            .gate
+            .sandbox_asked(&self.session, &call, &[], Timestamp::now())
+        {
+            let target = self.inventory.read_target(&place).await;
+            self.gate.note_sandbox(&mut self.session, place, target);
+        }
+    }
+
     /// Decides, approves where it must, begins, runs, finishes and settles.
     pub(super) async fn settle(&mut self, tool: &str, arguments: Value) -> (Done, Settled) {
+        self.note_sandbox(tool, &arguments).await;
         let permit = self.permit(tool, arguments);
         let before = self.inventory.baseline(permit.plan()).await;
         self.gate.baseline(&mut self.session, permit.id(), before);
