@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         };
         let (mut blocked, mut allowed) = (Rate::default(), Rate::default());
         let (mut either, mut either_reads) = (0, 0);
+        let mut sandboxed = 0;
         for (index, line) in text
             .lines()
             .enumerate()
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
             match want {
                 "allow" => {
                     blocked.of += 1;
+                    sandboxed += usize::from(read && verdict.needs_sandbox);
                     if !read {
                         blocked.wrong.push(format!("{command:?}: {why}"));
                     }
@@ -91,6 +93,9 @@ fn main() -> ExitCode {
         }
         println!("{file}");
         blocked.say("false blocks");
+        if sandboxed > 0 {
+            println!("  allowed only inside a sandbox: {sandboxed} of {}", blocked.of);
+        }
         allowed.say("false allows");
         if either > 0 {
             println!("  right both ways: {either}, of them {either_reads} allowed");
