@@ -108,7 +108,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         for (index, letter) in letters {
             let flag = self.chain.iter().rev().find_map(|n| n.short.get(&letter));
             let Some(flag) = flag else {
-                self.opens_device(&args[at], token);
+                self.opens_device(&Kind::Text, &args[at], token);
                 if !self.lenient() {
                     let node = self.node();
                     let called = self.called();
@@ -234,7 +234,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         // A flag that is not listed may still name a file or a host.
         if let Some(value) = &attached {
-            self.opens_device(value, dashed);
+            self.opens_device(&Kind::Text, value, dashed);
             if value.text().is_some() && secret::nature(value).secret {
                 self.report.secret(dashed, "holds secrets");
             }
@@ -364,6 +364,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             if !matches!(kind, Kind::Host | Kind::Url) {
                 self.address(&value, &part, true);
             }
+            self.opens_device(kind, &value, &part);
             self.value(kind, &value, &part);
         }
         count

@@ -225,7 +225,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                 self.enter(sub, at + 1);
                 // `parted /dev/sda print`: the sub-command `*` is a device.
                 if name.contains('/') {
-                    self.opens_device(arg, &arg.raw);
+                    self.opens_device(&Kind::Text, arg, &arg.raw);
                 }
                 self.kept.push(Cow::Borrowed(&arg.raw));
                 self.path = self.kept.len();

@@ -118,6 +118,9 @@ impl Parse<'_, '_> {
             self.report
                 .write(node.risk, &arg.raw, "could name a file with more arguments");
         }
+        if !self.chain.iter().any(|node| node.names_only) {
+            self.opens_device(kind, arg, &arg.raw);
+        }
         if !matches!(kind, Kind::Host | Kind::Url) {
             self.address(arg, &arg.raw, false);
         }
@@ -127,9 +130,6 @@ impl Parse<'_, '_> {
     /// What a value of this kind means.
     pub(super) fn value(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
         let node = self.node();
-        if !matches!(kind, Kind::Pattern | Kind::Cmd | Kind::Shell | Kind::Sql) {
-            self.opens_device(arg, part);
-        }
         if let Value::Unknown(unknown) = &arg.value
             && unknown.secret
         {
@@ -344,9 +344,9 @@ impl Parse<'_, '_> {
         }
     }
 
-    /// A device that acts when it is opened may be named only to a program that opens nothing.
-    pub(super) fn opens_device(&mut self, arg: &Arg<'_>, part: &str) {
-        if self.chain.iter().any(|node| node.names_only) {
+    /// A device that acts when it is opened may be named only as an operand of a program that opens nothing.
+    pub(super) fn opens_device(&mut self, kind: &Kind, arg: &Arg<'_>, part: &str) {
+        if matches!(kind, Kind::Pattern | Kind::Cmd | Kind::Shell | Kind::Sql) {
             return;
         }
         let course = self.context.course;

@@ -396,6 +396,10 @@ fn devices_that_act_are_known_in_every_form() {
         "cd / && grep -R x .",
         "qemu-img info driver=file,filename=/dev/watchdog",
         "stty -F /dev/ttyUSB0",
+        "du -X /dev/watchdog /srv",
+        "pgrep -F /dev/watchdog",
+        "fd --ignore-file /dev/watchdog x",
+        "locate -d /dev/watchdog x",
         "mt -f /dev/st0 status",
     ] {
         assert!(!classify(command).is_bounded_read(), "{command}");
