@@ -18,6 +18,10 @@ pub(super) const NETWORK: Needs = Needs {
 };
 
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the arguments"
+)]
 pub(super) struct Seen {
     pub(super) follow: Option<String>,
     pub(super) bound: bool,

@@ -39,17 +39,11 @@ const DEPENDS: &[&str] = &[
 const OPENS: &[&str] = &["import", "include", "modulemeta", "eval"];
 
 pub(crate) fn judge(text: &str, part: &str, report: &mut Report) {
-    let words = match words(text) {
-        Some(words) => words,
-        None => {
-            report.endless(
-                Category::UnboundedStream,
-                part,
-                "is a filter that is not understood",
-            );
-            report.secret(part, "is a filter that is not understood");
-            return;
-        }
+    let Some(words) = words(text) else {
+        let why = "is a filter that is not understood";
+        report.endless(Category::UnboundedStream, part, why);
+        report.secret(part, why);
+        return;
     };
     if words.iter().any(|(word, _)| OPENS.contains(&word.as_str())) {
         report.secret(part, "can open files that it names itself");
@@ -73,8 +67,8 @@ fn ends(word: &str, rest: &str) -> bool {
         .strip_prefix('(')
         .map(|rest| rest.split(')').next().unwrap_or(rest));
     match (word, arguments) {
-        // Without arguments it walks over what there is.
-        ("recurse" | "recurse_down", None) => true,
+        // Without arguments it walks over what there is; or it takes as many as it is told of what ends.
+        ("recurse" | "recurse_down", None) | ("limit", Some(_)) => true,
         // `recurse(.children[]?)` goes down.
         ("recurse", Some(down)) => {
             let down = down.trim().trim_end_matches('?');
@@ -108,8 +102,6 @@ fn ends(word: &str, rest: &str) -> bool {
                         && !expression.contains("\\\\b")
                 })
         }
-        // As many as it is told, of what ends.
-        ("limit", Some(_)) => true,
         _ => false,
     }
 }

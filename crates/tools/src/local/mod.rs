@@ -44,7 +44,7 @@ struct Inner {
     runner: Runner,
     options: Options,
     /// The sandbox that holds here, once a canary showed it.
-    sandbox: tokio::sync::OnceCell<SandboxWall>,
+    sandbox: tokio::sync::OnceCell<interlock_protocol::SandboxWall>,
 }
 
 impl LocalHost {
