@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use interlock_confine::{CANARY, Profile};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,11 @@ impl Runner {
             program: CANARY.to_owned(),
             cause,
         };
-        let folder = std::env::temp_dir().join(format!("interlock-canary-{}", std::process::id()));
+        // A process that was killed may have left its folder, and another one may have the same number.
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
+        let folder = std::env::temp_dir().join(format!("interlock-canary-{}-{now}", std::process::id()));
         fs::create_dir(&folder).map_err(failed)?;
         let _removed = Removed(folder.clone());
         for name in ["there", "spare"] {
