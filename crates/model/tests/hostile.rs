@@ -133,7 +133,7 @@ async fn lies_about_the_form_end_as_replies_or_typed_failures() {
         (
             "deep JSON in one piece",
             bytes(plain, deep.as_bytes()),
-            Fails(Kind::Malformed),
+            Fails(Kind::Transport),
         ),
         (
             "deep arguments",
