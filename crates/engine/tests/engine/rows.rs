@@ -2,7 +2,7 @@
 //! on with a session whose rows were.
 
 use interlock_engine::{Rows, Trace};
-use interlock_protocol::{ControlLevel, SessionId};
+use interlock_protocol::{ContentHash, ControlLevel, SessionId};
 use interlock_store::{Error as StoreError, Options, SealState, Store};
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -42,9 +42,12 @@ const LEFT_OUT: &[&str] = &[
     "took",
 ];
 
-/// A store with one session that ran, was approved and verified; and its id.
+/// A store with one session in which a write was refused and another ran, was approved and verified; and its id.
 async fn ended(folder: &std::path::Path) -> SessionId {
-    let lab = Lab::in_folder(folder, Wish::script(RESTART).level(ControlLevel::Controlled));
+    let refused = r#"  - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "rm /srv/flag"}}]"#;
+    let write = "  - calls: [{tool: infra_control";
+    let script = RESTART.replacen(write, &format!("{refused}\n{write}"), 1);
+    let lab = Lab::in_folder(folder, Wish::script(&script).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
     lab.engine.approve(&hold, &operator()).await.unwrap();
@@ -234,6 +237,261 @@ fn no_change_of_any_row_goes_unnoticed() {
         attempt(what.to_owned(), &|conn| conn.execute(sql, []));
     }
     assert!(tried > 90, "only {tried} changes were tried");
+}
+
+/// A forger with one file, whose changes are taken back after each look.
+struct Bench {
+    conn: Connection,
+    look: Store,
+    runtime: tokio::runtime::Runtime,
+    session: SessionId,
+    tried: usize,
+}
+
+impl Bench {
+    fn new(folder: &std::path::Path) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let session = runtime.block_on(ended(folder));
+        std::fs::copy(folder.join("interlock.db"), folder.join("whole.db")).unwrap();
+        let conn = forger(folder);
+        conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
+        conn.execute(
+            "ATTACH ?1 AS whole",
+            [folder.join("whole.db").display().to_string()],
+        )
+        .unwrap();
+        let options = Options::file(folder.join("interlock.db")).read_only();
+        let look = Store::open_signed(&options, keyring()).unwrap();
+        Self {
+            conn,
+            look,
+            runtime,
+            session,
+            tried: 0,
+        }
+    }
+
+    /// The columns that are kept, and not computed.
+    fn columns(&self, table: &str) -> Vec<String> {
+        self.conn
+            .prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap()
+    }
+
+    fn holds(&self) -> bool {
+        let keyring = keyring();
+        let verified = self.look.verify_record(&keyring, true);
+        self.runtime
+            .block_on(verified)
+            .is_ok_and(|verified| verified.holds())
+    }
+
+    fn put_back(&self, table: &str) {
+        let columns = self.columns(table).join(", ");
+        self.conn
+            .execute_batch(&format!(
+                "DELETE FROM {table}; INSERT INTO {table} ({columns}) SELECT {columns} FROM whole.{table}"
+            ))
+            .unwrap();
+    }
+
+    /// Changes something in a table, makes the hashes again that need no key, and looks. What the database itself does not
+    /// take was not changed.
+    fn attempt(&mut self, what: &str, table: &str, change: impl Fn(&Connection) -> rusqlite::Result<usize>) {
+        let changed = change(&self.conn).is_ok_and(|rows| rows > 0);
+        if changed {
+            hash_again(&self.conn);
+            self.tried += 1;
+            assert!(!self.holds(), "unnoticed: {what}");
+        }
+        for table in [table, "audit", "audit_end", "seals"] {
+            self.put_back(table);
+        }
+    }
+}
+
+/// Makes every hash of the audit log and of the seals again: none of them needs a key.
+fn hash_again(conn: &Connection) {
+    fn field(bytes: &mut Vec<u8>, text: &[u8]) {
+        bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(text);
+    }
+    type Entry = (i64, i64, Option<String>, String, Option<String>, String);
+    let entries: Vec<Entry> = conn
+        .prepare("SELECT number, at, actor, action, subject, details FROM audit ORDER BY number")
+        .unwrap()
+        .query_map([], |row| {
+            Ok((
+                row.get(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+                row.get(5)?,
+            ))
+        })
+        .unwrap()
+        .filter_map(Result::ok)
+        .collect();
+    let mut previous = ContentHash::of("").as_bytes().to_vec();
+    for (number, at, actor, action, subject, details) in &entries {
+        let mut bytes = Vec::new();
+        field(&mut bytes, &previous);
+        field(&mut bytes, &number.to_be_bytes());
+        field(&mut bytes, &at.to_be_bytes());
+        field(&mut bytes, action.as_bytes());
+        field(&mut bytes, details.as_bytes());
+        for maybe in [actor, subject] {
+            match maybe {
+                None => field(&mut bytes, &[0]),
+                Some(text) => {
+                    field(&mut bytes, &[1]);
+                    field(&mut bytes, text.as_bytes());
+                }
+            }
+        }
+        let hash = ContentHash::of(bytes).as_bytes().to_vec();
+        conn.execute(
+            "UPDATE audit SET previous = ?1, hash = ?2 WHERE number = ?3",
+            rusqlite::params![previous, hash, number],
+        )
+        .unwrap();
+        previous = hash;
+    }
+    conn.execute(
+        "UPDATE audit_end SET number = ?1, hash = ?2",
+        rusqlite::params![i64::try_from(entries.len()).unwrap(), previous],
+    )
+    .unwrap();
+}
+
+/// A value that is another one of the same kind.
+fn other(value: Sql) -> Sql {
+    match value {
+        Sql::Null | Sql::Real(_) => Sql::Integer(1),
+        Sql::Integer(number) => Sql::Integer(number + 1),
+        Sql::Text(text) => Sql::Text(format!("{text} ")),
+        Sql::Blob(mut bytes) => {
+            match bytes.first_mut() {
+                Some(first) => *first ^= 1,
+                None => bytes.push(0),
+            }
+            Sql::Blob(bytes)
+        }
+    }
+}
+
+/// Every row of every table that is signed: changed (each column somewhere, and each row), removed, doubled, and put in the
+/// place of its neighbour; with every hash that needs no key made again.
+#[test]
+fn every_row_of_every_table_is_covered() {
+    let root = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(root.path());
+    assert!(bench.holds());
+    let refused: i64 = bench
+        .conn
+        .query_row(
+            "SELECT count(*) FROM decisions WHERE answer = 'refused'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert!(refused > 0, "the session has a refused call");
+    for table in TABLES.iter().copied().chain(["audit", "seals", "checkpoints"]) {
+        let id = match table {
+            "audit" | "seals" | "checkpoints" => "number",
+            table => key(table),
+        };
+        let all = bench.columns(table);
+        let covered: Vec<String> = match table {
+            "audit" => vec![
+                "at".into(),
+                "actor".into(),
+                "action".into(),
+                "subject".into(),
+                "details".into(),
+            ],
+            "seals" | "checkpoints" => all.clone(),
+            _ => columns(&bench.conn, table),
+        };
+        let rows: Vec<Sql> = bench
+            .conn
+            .prepare(&format!("SELECT {id} FROM {table} ORDER BY {id}"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(!rows.is_empty(), "{table} is empty");
+        for (index, row) in rows.iter().enumerate() {
+            for (at, column) in covered.iter().enumerate() {
+                if index > 0 && at != index % covered.len() {
+                    continue;
+                }
+                let value: Sql = bench
+                    .conn
+                    .query_row(
+                        &format!("SELECT {column} FROM {table} WHERE {id} = ?1"),
+                        [row],
+                        |found| found.get(0),
+                    )
+                    .unwrap();
+                let value = other(value);
+                bench.attempt(&format!("{table}.{column} of row {index}"), table, |conn| {
+                    let sql = |value: &str| format!("UPDATE {table} SET {column} = {value} WHERE {id} = ?2");
+                    conn.execute(&sql("?1"), rusqlite::params![value, row])
+                        .or_else(|_| conn.execute(&sql("CAST(?1 AS TEXT)"), rusqlite::params![value, row]))
+                });
+            }
+            bench.attempt(&format!("row {index} of {table} is removed"), table, |conn| {
+                conn.execute(&format!("DELETE FROM {table} WHERE {id} = ?1"), [row])
+            });
+            if !["key", "number"].contains(&id) {
+                continue;
+            }
+            let rest: Vec<&str> = all
+                .iter()
+                .map(String::as_str)
+                .filter(|name| *name != id)
+                .collect();
+            let rest = rest.join(", ");
+            bench.attempt(&format!("row {index} of {table} is doubled"), table, |conn| {
+                conn.execute(
+                    &format!(
+                        "INSERT INTO {table} ({id}, {rest}) SELECT (SELECT max({id}) + 1 FROM {table}), {rest} FROM {table} \
+                         WHERE {id} = ?1"
+                    ),
+                    [row],
+                )
+            });
+            if let Some(next) = rows.get(index + 1) {
+                bench.attempt(
+                    &format!("rows {index} and {} of {table} change places", index + 1),
+                    table,
+                    |conn| {
+                        let moved = |from: &Sql, to: &Sql| {
+                            conn.execute(
+                                &format!("UPDATE {table} SET {id} = ?2 WHERE {id} = ?1"),
+                                [from, to],
+                            )
+                        };
+                        moved(row, &Sql::Integer(-1))?;
+                        moved(next, row)?;
+                        moved(&Sql::Integer(-1), next)
+                    },
+                );
+            }
+        }
+    }
+    assert!(bench.tried > 400, "only {} changes were tried", bench.tried);
+    assert!(bench.holds(), "everything is as it was: {}", bench.session);
 }
 
 /// A plan that waits for approval is the one that was signed, or it is not approved and never runs.
