@@ -95,6 +95,7 @@ fn sockets_that_reading_needs_are_the_ones_declared_for_each_program() {
         ("ps aux", false, false, false),
         ("id", false, false, false),
         ("getent passwd root", false, false, false),
+        ("getent networks loopback", false, true, false),
         ("journalctl -n 20", false, false, false),
         ("cat http://example.com", false, false, false),
     ] {
