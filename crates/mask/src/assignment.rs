@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::finder::{Finder, Scope};
-use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_template};
+use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random, is_template};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, keys, yaml};
@@ -16,11 +16,20 @@ const MAX_EXEMPT: usize = 256;
 /// How far the end of a quoted value is looked for on the lines below its beginning.
 const MAX_LINES: usize = 4 * 1024;
 
+/// Words for a password in other languages, as the pattern reads them.
+macro_rules! foreign {
+    () => {
+        "(?u-i:[Cc]ontraseñas?|CONTRASEÑA|[Hh]asło|[Ll]ösenord|[Jj]elszó|[Şş]ifre|[Пп]ароль|ПАРОЛЬ|密码|密碼|口令|パスワード|비밀번호)|contrasena|wachtwoord|passord|senha|parola|heslo|salasana|adgangskode|mot de passe"
+    };
+}
+
 pub(crate) const FINDERS: &[Finder] = &[Finder {
     kind: Kind::Secret,
     anchors: &[
         "pass",
         "pw",
+        "pswd",
+        "pword",
         "secret",
         "token",
         "key",
@@ -37,9 +46,38 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "seed",
         "mnemonic",
         "codes",
+        "cookie",
+        "salt",
+        "pin",
+        "contrase",
+        "asło",
+        "ösenord",
+        "elszó",
+        "ifre",
+        "ароль",
+        "ПАРОЛЬ",
+        "密码",
+        "密碼",
+        "口令",
+        "パスワード",
+        "비밀번호",
+        "wachtwoord",
+        "senha",
+        "parola",
+        "heslo",
+        "salasana",
+        "adgangskode",
     ],
-    trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes)[_a-z0-9.-]*(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])",
-    pattern: r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort)?|kennwort|(?:root|bind|admin|user|db)_?pw|pwd|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|auth[_-]?header|r[ow]community|seed|mnemonic|(?:recovery|backup)[_-]?codes)[A-Za-z0-9_.-]*(?:\\*[\x22'`]|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])[ \t]*",
+    trigger: concat!(
+        r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|",
+        foreign!(),
+        r")[_a-z0-9.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])"
+    ),
+    pattern: concat!(
+        r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort|wrd)?|kennwort|pswd|pword|(?:root|bind|admin|user|db)_?pw|pwd|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|_auth|auth[_-]?header|community|seed|mnemonic|(?:recovery|backup)[_-]?codes|erlang_?cookie|authcookie|salt|pincode|",
+        foreign!(),
+        r")[A-Za-z0-9_.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])(?:\*\*)?[ \t]*"
+    ),
     scope: Scope::Text,
     find,
 }];
@@ -86,6 +124,7 @@ fn find(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
 impl<'t> Assignment<'t> {
     fn read(text: &'t str, start: usize, found: &'t str) -> Option<Self> {
         let body = found.trim_end_matches([' ', '\t']);
+        let body = body.strip_suffix("**").unwrap_or(body);
         let separator = [":=", "=>", "==", "?=", "+=", "=", ":"]
             .into_iter()
             .find(|separator| body.ends_with(separator))
@@ -98,7 +137,7 @@ impl<'t> Assignment<'t> {
         let word = ["&quot;", "&#34;", "%22"]
             .into_iter()
             .find_map(|quote| left.strip_suffix(quote))
-            .unwrap_or_else(|| left.trim_end_matches(['"', '\'', '`', '\\']));
+            .unwrap_or_else(|| left.trim_end_matches(['"', '\'', '`', '\\', '*']));
         let head = &text[..start];
         let prefix = head
             .bytes()
@@ -113,9 +152,24 @@ impl<'t> Assignment<'t> {
             [.., b'\\'] if prefix >= 1 => 1,
             _ => 0,
         };
-        let key_start = start - prefix + escape;
-        let name = &text[key_start..start + word.len()];
-        let kind = keys::kind_of(name)?;
+        let mut key_start = start - prefix + escape;
+        let key_end = start + word.len();
+        let kind = match keys::kind_of(&text[key_start..key_end]) {
+            Some(kind) => kind,
+            // `Unseal Key 1`, `api key`: the word before tells.
+            None => {
+                let before = head[..key_start].strip_suffix(' ')?;
+                let letters = before.bytes().rev().take(16);
+                let letters = letters.take_while(u8::is_ascii_alphabetic).count();
+                looked_at(letters);
+                key_start -= letters + 1;
+                if letters == 0 || !text[start..].starts_with(['k', 'K']) {
+                    return None;
+                }
+                keys::kind_of(&text[key_start..key_end])?
+            }
+        };
+        let name = &text[key_start..key_end];
         let before = &text[..key_start];
         if before.ends_with("[masked:") {
             return None;
@@ -142,7 +196,6 @@ impl<'t> Assignment<'t> {
                 "" | "- "
                     | "export "
                     | "set "
-                    | "\""
                     | "'"
                     | "+"
                     | "-"
@@ -155,6 +208,14 @@ impl<'t> Assignment<'t> {
                     | "#"
                     | "; "
                     | "// "
+                    | "* "
+                    | "**"
+                    | "- **"
+                    | "* **"
+                    | "/* "
+                    | "-- "
+                    | "\""
+                    | "| "
             ),
             in_path: before.ends_with('/'),
             key_start,
@@ -200,7 +261,35 @@ impl<'t> Assignment<'t> {
                 }
                 self.mask_list(text, at, listed, spans)
             }
-            b'{' | b'(' => 0,
+            b'{' => self.mask_nested(text, at, spans),
+            b'(' => 0,
+            b'*' if rest.starts_with("**") => {
+                let skip = 2 + yaml::indent_of(&rest[2..]);
+                self.mask_again(text, at + skip, listed, spans)
+            }
+            // A tag or an anchor of YAML: `!unsafe "…"`, `&name …`.
+            // `const PASSWORD: &str = "…"`
+            _ if self.separator == ":" && self.spaced && typed_length(rest) > 0 => {
+                let start = at + typed_length(rest);
+                let range = quoted(text, start);
+                let named = text[range.clone()].contains('_')
+                    && text[range.clone()]
+                        .bytes()
+                        .all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+                if named {
+                    0
+                } else {
+                    self.mask_quoted(text, range, spans)
+                }
+            }
+            b'!' | b'&'
+                if self.separator == ":"
+                    && self.spaced
+                    && tag_length(rest) > 0
+                    && !rest[tag_length(rest)..].starts_with('=') =>
+            {
+                self.mask_again(text, at + tag_length(rest), listed, spans)
+            }
             b'\n' | b'\r' => self.mask_below(text, at, spans),
             b'|' | b'>' if self.separator == ":" && yaml::is_block_header(rest) => {
                 let mut end = 0;
@@ -211,7 +300,7 @@ impl<'t> Assignment<'t> {
                 }
                 end
             }
-            b'b' | b'u' | b'r' | b'f' | b'@' | b'$'
+            b'b' | b'u' | b'r' | b'f' | b'@' | b'$' | b'N' | b'E'
                 if matches!(rest.as_bytes().get(1), Some(b'"' | b'\'')) =>
             {
                 self.mask_quoted(text, quoted(text, at + 1), spans)
@@ -220,11 +309,43 @@ impl<'t> Assignment<'t> {
         }
     }
 
+    /// The value behind what stands in front of it, unless that stands there again.
+    fn mask_again(&self, text: &str, at: usize, listed: &mut usize, spans: &mut Spans) -> usize {
+        match text.as_bytes().get(at) {
+            None | Some(b'*' | b'!' | b'&') => 0,
+            Some(_) => self.mask(text, at, listed, spans),
+        }
+    }
+
+    /// `{"value": "…"}`: the value of an object that says nothing else about itself.
+    fn mask_nested(&self, text: &str, at: usize, spans: &mut Spans) -> usize {
+        let near = &text[at..floor(text, at + MAX_EXEMPT)];
+        let near = &near[..near.find('}').unwrap_or(near.len())];
+        looked_at(near.len());
+        let mut from = 0;
+        while let Some(colon) = near[from..].find(':').map(|colon| from + colon) {
+            let name = near[..colon].trim_end().trim_end_matches(['"', '\'', '\\']);
+            let word = name.len()
+                - name
+                    .bytes()
+                    .rev()
+                    .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+                    .count();
+            let rest = near[colon + 1..].trim_start_matches([' ', '\t', '\n', '\r', '\\']);
+            if is_value_key(&name[word..]) && rest.starts_with(['"', '\'']) {
+                let start = at + near.len() - rest.len();
+                return self.mask_quoted(text, quoted(text, start), spans);
+            }
+            from = colon + 1;
+        }
+        0
+    }
+
     /// Whether the quote here ends one that was opened before the key on its line, with only a blank or an end behind it.
     fn closes(&self, text: &str, at: usize, quote: u8) -> bool {
         if !matches!(
             text.as_bytes().get(at + 1),
-            None | Some(b' ' | b'\t' | b'\n' | b'|' | b';')
+            None | Some(b' ' | b'\t' | b'\n' | b'|' | b';' | b')')
         ) {
             return false;
         }
@@ -241,7 +362,9 @@ impl<'t> Assignment<'t> {
             return 0;
         }
         if value.len() <= MAX_EXEMPT {
-            let about = is_placeholder(value) || (self.is_file_like() && is_path(value));
+            let about = is_placeholder(value)
+                || (self.is_file_like() && is_path(value))
+                || (keys::is_weak(self.name) && !is_random(value));
             let described = !self.quoted && self.separator == ":" && is_prose_word(value);
             if about || described {
                 return 0;
@@ -289,14 +412,35 @@ impl<'t> Assignment<'t> {
             + text[at..]
                 .find('\n')
                 .map_or(text.len() - at, |newline| newline + 1);
-        for (count, line) in text[next..].split_inclusive('\n').enumerate() {
+        let mut apart = false;
+        let mut count = 0;
+        for line in text[next..].split_inclusive('\n') {
             looked_at(line.len());
             let content = line.trim();
             let lead = yaml::indent_of(line);
+            // An empty line, or the rule that `kubectl describe` draws.
+            if count == 0 && !apart && (content.is_empty() || content == "----") {
+                apart = true;
+                next += line.len();
+                continue;
+            }
             let item = content.starts_with("- ");
             let outside = lead < indent || (lead == indent && !item && !self.quoted);
-            if content.is_empty() || outside || (count > 0 && !item) {
+            let alone = apart && count == 0 && is_random(content);
+            if content.is_empty() || (outside && !alone) || (count > 0 && !item) {
                 break;
+            }
+            count += 1;
+            if let Some(entry) = yaml::entry(content).filter(|entry| is_value_key(entry.key) && lead > indent)
+            {
+                let value = &content[entry.value.clone()];
+                let start = next + lead + entry.value.start;
+                let range = if value.starts_with(['"', '\'']) {
+                    quoted(text, start)
+                } else {
+                    start..start + value.len()
+                };
+                return self.mask_quoted(text, range, spans).max(end);
             }
             let word = content.strip_prefix("- ").unwrap_or(content).trim();
             let start = next + line.find(word).unwrap_or(lead);
@@ -334,6 +478,9 @@ impl<'t> Assignment<'t> {
             if is_placeholder(word) || is_expression(word) || self.is_no_secret(word) {
                 return 0;
             }
+            if self.is_code(text, word, following) {
+                return 0;
+            }
             if matches!(word, "new" | "await") && following.starts_with(char::is_alphabetic) {
                 return 0;
             }
@@ -359,6 +506,35 @@ impl<'t> Assignment<'t> {
         end
     }
 
+    /// Whether a word without digits is a type, a variable or a parameter of a program.
+    fn is_code(&self, text: &str, word: &str, following: &str) -> bool {
+        let bare = word.trim_end_matches([',', ';']);
+        let plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        if bare.is_empty() || !bare.bytes().all(plain) {
+            return false;
+        }
+        let before = &text[text.ceil_char_boundary(self.key_start.saturating_sub(12))..self.key_start];
+        let ends = bare.len() < word.len() || following.is_empty();
+        // `let token = headers`
+        let declared = ["let ", "let mut ", "const ", "var "]
+            .iter()
+            .any(|word| before.ends_with(word));
+        // `(token: Token)`, `token: ApprovalToken,`
+        let typed = self.separator == ":"
+            && bare.starts_with(|first: char| first.is_ascii_uppercase())
+            && bare.contains(|letter: char| letter.is_ascii_lowercase())
+            && (following.starts_with(')')
+                || (self.at_line_start || before.ends_with("pub ")) && bare.len() < word.len());
+        // `json!({ "password": password })`
+        let same = self.quoted && keys::kind_of(bare).is_some() && following.starts_with(['}', ',', ')']);
+        // `headers['x-csrf-token'] = csrf;`, `paren_token = paren_token;`
+        let assigned = self.separator == "="
+            && (word.ends_with(';') || following.starts_with(';'))
+            && (keys::kind_of(bare).is_some()
+                || text[self.key_start..].get(self.name.len()..self.name.len() + 2) == Some("']"));
+        (declared && ends) || typed || same || assigned
+    }
+
     fn is_file_like(&self) -> bool {
         !matches!(self.kind, Kind::Password | Kind::PasswordHash)
     }
@@ -378,13 +554,18 @@ impl<'t> Assignment<'t> {
             let name = self.name.as_bytes();
             name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
         };
+        if keys::is_weak(self.name) && !is_random(word) {
+            return true;
+        }
         (is_path(word) && (self.is_file_like() || (self.spaced && !self.at_line_start)))
             || (ends("pwd") && word.starts_with('/'))
             || (self.name.eq_ignore_ascii_case("pass")
                 && !self.quoted
-                && (self.separator != "=" || word.bytes().all(|byte| byte.is_ascii_digit())))
+                && (self.separator != "=" && !(self.at_line_start && is_random(word))
+                    || word.bytes().all(|byte| byte.is_ascii_digit())))
             // `PVEAPIToken=user@realm!id=…` keeps its user: a finder of its own masks what is behind it.
             || (ends("apitoken") && word.contains('!'))
+            || ends("authcookie")
     }
 
     /// Whether `token: word and more` speaks about a token.
@@ -416,6 +597,67 @@ impl<'t> Assignment<'t> {
             || following.starts_with(['#', '"', '\'', ',', '}', ')', ']', ';', '|', '\\']);
         !alone && !next_is_key && !self.name.to_ascii_lowercase().ends_with("passphrase")
     }
+}
+
+/// A key below the name of a secret that holds its value.
+fn is_value_key(key: &str) -> bool {
+    matches!(
+        key,
+        "value"
+            | "Value"
+            | "plain"
+            | "plaintext"
+            | "plainText"
+            | "text"
+            | "content"
+            | "secret"
+            | "default"
+            | "current"
+            | "raw"
+            | "_"
+            | "$"
+            | "S"
+            | "stringValue"
+            | "secretValue"
+    )
+}
+
+/// The length of a type and `=` before a text in quotes, as in `&str = "…"`.
+fn typed_length(rest: &str) -> usize {
+    for name in [
+        "&'static str",
+        "&str",
+        "String",
+        "string",
+        "str",
+        "&[u8]",
+        "Optional[str]",
+    ] {
+        let Some(after) = rest.strip_prefix(name) else {
+            continue;
+        };
+        let Some(value) = after.trim_start_matches(' ').strip_prefix('=') else {
+            continue;
+        };
+        let value = value.trim_start_matches([' ', 'b']);
+        if value.starts_with(['"', '\'']) {
+            return rest.len() - value.len();
+        }
+    }
+    0
+}
+
+/// The length of a tag or an anchor of YAML with the blanks behind it, if a value follows.
+fn tag_length(rest: &str) -> usize {
+    let word = rest
+        .bytes()
+        .skip(1)
+        .take(40)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-!".contains(byte))
+        .count()
+        + 1;
+    let blanks = rest.bytes().skip(word).take_while(|byte| *byte == b' ').count();
+    if word < 2 || blanks == 0 { 0 } else { word + blanks }
 }
 
 /// A value that goes on on the next line, because its own ends with a backslash.

@@ -19,98 +19,9 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
     Finder {
         kind: Kind::Password,
-        anchors: &["mysql", "mariadb"],
-        trigger: "mysql|mariadb",
-        pattern: r"(?-u:\b)(?:mysql|mariadb)[a-z_-]*(?:[ \t]+[^\s|;&]+)*?[ \t]+-p(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: mysql,
-    },
-    // A pattern for each program: where one is still open, it must not hold up another.
-    Finder {
-        kind: Kind::Password,
-        anchors: &["curl", "wget"],
-        trigger: "curl|wget",
-        pattern: r"(?-u:\b)(?:curl|wget)(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-[a-zA-Z]*u|--user|-U|--proxy-user)[ =]?['\x22]?[^\s:'\x22]+:([^\s'\x22]+)",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["plink", "pscp"],
-        trigger: "plink|pscp",
-        pattern: r"(?-u:\b)(?:plink|pscp)(?:[ \t]+[^\s|;&]+)*?[ \t]+-pw[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["sshpass"],
-        trigger: "sshpass",
-        pattern: r"(?-u:\b)sshpass[ \t]+-p[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["redis-cli", "valkey-cli"],
-        trigger: "redis-cli|valkey-cli",
-        pattern: r"(?-u:\b)(?:redis|valkey)-cli(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-a|--pass)[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["ldap"],
-        trigger: "ldap",
-        pattern: r"(?-u:\b)ldap[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-w[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["smbclient", "rpcclient", "net"],
-        trigger: "smbclient|rpcclient|smbmount|net ",
-        pattern: r"(?-u:\b)(?:smbclient|rpcclient|net)(?:[ \t]+[^\s|;&]+)*?[ \t]+-U[ \t]*['\x22]?[^\s%'\x22]+%([^\s'\x22]+)",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
         anchors: &["-pass"],
         trigger: "-pass",
         pattern: r"-pass(?:in|out|word)?[ \t]+(?:pass|env):([^\s'\x22]+)",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &["snmp"],
-        trigger: "snmp",
-        pattern: r"(?-u:\b)snmp[a-z]+(?:[ \t]+[^\s|;&]+)*?[ \t]+-[cAX][ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
-        scope: Scope::Lines,
-        find: first_group,
-    },
-    Finder {
-        kind: Kind::Password,
-        anchors: &[
-            "docker",
-            "podman",
-            "nerdctl",
-            "helm",
-            "skopeo",
-            "buildah",
-            "oc",
-            "mongo",
-            "cqlsh",
-            "zip",
-            "htpasswd",
-            "sqlcmd",
-            "isql",
-            "ipmitool",
-            "mosquitto_",
-        ],
-        trigger: "docker|podman|nerdctl|helm|skopeo|buildah|az |oc |vault|mc |ipmitool|mongo|psql|sqlcmd|isql|unzip|7z|zip|ftp|rclone|restic|htpasswd|xfreerdp|impala|kinit|gpg|openssl|mosquitto|cqlsh|influx|clickhouse",
-        pattern: r"(?-u:\b)(?:(?:docker|podman|nerdctl|helm|skopeo|buildah|oc|mongo|mongosh|mongodump|mongorestore|cqlsh|unzip|zip|htpasswd)(?:[ \t]+[^\s|;&]+)*?[ \t]+(?:-p|-P)|(?:sqlcmd|isql|ipmitool|mosquitto_pub|mosquitto_sub)(?:[ \t]+[^\s|;&]+)*?[ \t]+-P)[ \t]*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
         scope: Scope::Lines,
         find: first_group,
     },
@@ -141,8 +52,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["identified", "password", "echo"],
-        trigger: "(?i-u)(?:identified|password)[ \t]|echo[ \t]",
-        pattern: r"(?i-u:\b(?:identified[ \t]+by(?:[ \t]+password)?|password))[ \t]+'([^'\n]+)'|(?-u:\b)echo[ \t]+(?:-[a-z]+[ \t]+)*['\x22]?[^\s:'\x22]+:([^\s'\x22|]+)['\x22]?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd",
+        trigger: "(?i-u)(?:identified|password)[ \t(]|echo[ \t]",
+        pattern: r"(?i-u:\b(?:identified[ \t]+by(?:[ \t]+password)?|password))[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22)|(?i-u:\bpassword)[ \t]*\([ \t]*['\x22]([^'\x22\n]+)['\x22][ \t]*\)|(?-u:\b)echo[ \t]+(?:-[a-z]+[ \t]+)*['\x22]?[^\s:'\x22]+:([^\s'\x22|]+)['\x22]?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd",
         scope: Scope::Lines,
         find: first_group,
     },
@@ -237,15 +148,4 @@ fn is_flag_prose(value: &str) -> bool {
         || (word.len() > 2
             && keys::kind_of(word).is_some()
             && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
-}
-
-/// `-pSECRET` is a password for these programs alone.
-fn mysql(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    for captures in regex.captures_iter(text) {
-        if let Some(value) = captures.iter().skip(1).flatten().next()
-            && !is_placeholder(value.as_str())
-        {
-            spans.add(value.range(), kind);
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::finder::{Finder, Scope, first_group};
-use crate::placeholder::{is_placeholder, is_prose_word};
+use crate::placeholder::{is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64, keys};
@@ -23,9 +23,9 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
     Finder {
         kind: Kind::PasswordHash,
-        anchors: &["{s", "{m", "{c", "{p", "scram-sha-256$"],
-        trigger: r"\{(?i-u:s?sha|s?md5|crypt|pbkdf2)|SCRAM-SHA-256\$",
-        pattern: r"\{(?i-u:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[a-z0-9-]*)\}([A-Za-z0-9+/=$.]{12,})|SCRAM-SHA-256\$[0-9]+:([A-Za-z0-9+/=$:]+)",
+        anchors: &["{s", "{m", "{c", "{p", "{h", "{l", "{b", "scram-sha-256$"],
+        trigger: r"\{(?i-u:s?sha|s?md5|crypt|pbkdf2|plain|clear|cram|hmac|ldap-md5|blf)|SCRAM-SHA-256\$",
+        pattern: r"\{(?i-u:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[a-z0-9-]*|(?:cram|hmac|plain|ldap)-md5|blf-crypt)\}([A-Za-z0-9+/=$.]{12,})|[:\x22'=\s]\{(?:PLAIN|CLEARTEXT|CLEAR|plain|cleartext)\}([^\s:\x22']{3,})|SCRAM-SHA-256\$[0-9]+:([A-Za-z0-9+/=$:]+)",
         scope: Scope::Lines,
         find: first_group,
     },
@@ -50,8 +50,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::PasswordHash,
         anchors: &[],
-        trigger: r"md5[0-9a-f]{32}|\*[0-9A-F]{40}|:[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:|pbkdf2_sha|\$(?:P|H|S)\$",
-        pattern: r#"(?-u:\b)(md5[0-9a-f]{32})(?-u:\b)|(?:^|[\s'"])(\*[0-9A-F]{40})(?-u:\b)|:([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):|(pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9+/=$]{16,})|(\$[PHS]\$[./A-Za-z0-9]{20,})"#,
+        trigger: r"(?m)md5[0-9a-f]{32}|\*[0-9A-F]{40}|:[0-9a-fA-FX]{32}:[0-9a-fA-F]{32}:|:[0-9a-f]{32}\r?$|pbkdf2_sha|\$(?:P|H|S)\$",
+        pattern: r#"(?m)(?-u:\b)(md5[0-9a-f]{32})(?-u:\b)|(?:^|[\s'"])(\*[0-9A-F]{40})(?-u:\b)|:([0-9a-fA-FX]{32}:[0-9a-fA-F]{32}):|^[^:\s]{1,64}:[^:\n]{1,64}:([0-9a-f]{32})\r?$|(pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9+/=$]{16,})|(\$[PHS]\$[./A-Za-z0-9]{20,})"#,
         scope: Scope::Lines,
         find: first_group,
     },
@@ -90,7 +90,7 @@ pub(crate) const FINDERS: &[Finder] = &[
             "-server",
         ],
         trigger: r"(?i-u)(?:requirepass|masterauth|rootpw|bindpw|auth_pass|r[ow]community|community|wpa-psk|wpa-passphrase|insecure-password|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|sasl_passwd|smtp_pass)[ \t]+[!-~]",
-        pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:(requirepass|masterauth|rootpw|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server[ \t]+key(?:[ \t]+[0-9])?|stats[ \t]+auth[ \t]+[^\s:]+:|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]*|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
+        pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:(requirepass|masterauth|rootpw(?:[ \t]+--(?:plaintext|iscrypted|allow-ssh))*|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server[ \t]+key(?:[ \t]+[0-9])?|stats[ \t]+auth[ \t]+[^\s:]+:|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]*|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
         scope: Scope::Lines,
         find: directive,
     },
@@ -108,7 +108,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         kind: Kind::Password,
         anchors: &["auth"],
         trigger: r"(?i-u)auth\x22?[ \t]",
-        pattern: r"(?m)^(?:[^\s>]*>[ \t]*|[0-9.]+ \[[^\]\n]*\][ \t]*)?\x22?(?:AUTH|auth)\x22?[ \t]+(?:\x22[^\x22\n]+\x22[ \t]+)?\x22?([^\s\x22]{4,})\x22?[ \t]*\r?$",
+        pattern: r"(?m)^(?:[^\s>]*>[ \t]*|[0-9.]+ \[[^\]\n]*\][ \t]*)?(?:AUTH[ \t]+[a-z][A-Za-z0-9_-]{0,30}[ \t]+|\x22?(?:AUTH|auth)\x22?[ \t]+(?:\x22[^\x22\n]+\x22[ \t]+)?)\x22?([^\s\x22]{4,})\x22?[ \t]*\r?$",
         scope: Scope::Lines,
         find: first_group,
     },
@@ -170,8 +170,8 @@ pub(crate) const FINDERS: &[Finder] = &[
             "credentials",
             "creds",
         ],
-        trigger: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*:"#,
-        pattern: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*:[ \t]*(?:\{|\r?\n)"#,
+        trigger: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*[:=]"#,
+        pattern: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*(?::[ \t]*(?:\{|\r?\n)|[:=][ \t]*\[)"#,
         scope: Scope::Text,
         find: container,
     },
@@ -209,6 +209,144 @@ pub(crate) const FINDERS: &[Finder] = &[
         scope: Scope::Lines,
         find: first_group,
     },
+    // ipsec.secrets, and the file of pppd with the same purpose.
+    Finder {
+        kind: Kind::Password,
+        anchors: &["psk", "eap", "xauth", "ntlm"],
+        trigger: r"[: ](?:PSK|EAP|XAUTH|NTLM)[ \t]+[\x220]",
+        pattern: r"(?m):[ \t]*(?:PSK|EAP|XAUTH|NTLM)[ \t]+(?:\x22([^\x22\n]+)\x22|(0[xs][A-Za-z0-9+/=]{4,}))",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::Password,
+        anchors: &["*"],
+        trigger: r"(?m)[ \t]\x22?\*\x22?[ \t]*\r?$",
+        pattern: r"(?m)^(?:\x22[^\x22\n]+\x22|[A-Za-z0-9_.@*-]+)[ \t]+(?:\x22[^\x22\n]*\x22|\*)[ \t]+(?:\x22([^\x22\n]{4,})\x22|([^\s\x22*]{4,}))[ \t]+\x22?\*\x22?[ \t]*\r?$",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    // Postfix: `[smtp.example.com]:587 user:password`
+    Finder {
+        kind: Kind::Password,
+        anchors: &[],
+        trigger: r"(?m)[\].:a-z0-9][ \t]+[^\s:/]+:[^\s/:]{4,}\r?$",
+        pattern: r"(?m)^(?:(\[[A-Za-z0-9.-]+\](?::[0-9]+)?)|(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::[0-9]+)?)[ \t]+[A-Za-z0-9._%+@-]+:([^\s/:]{4,})\r?$",
+        scope: Scope::Lines,
+        find: sasl,
+    },
+    // `wg show wg0 dump`
+    Finder {
+        kind: Kind::WireguardKey,
+        anchors: &["=\t"],
+        trigger: r"[A-Za-z0-9+/]{43}=\t",
+        pattern: r"(?m)^(?:[^\t\n]{1,15}\t)?([A-Za-z0-9+/]{43}=)\t[A-Za-z0-9+/]{43}=\t[0-9]+\t|\t([A-Za-z0-9+/]{43}=)\t(?:\(none\)|[0-9a-fA-F.:\[\]]+)\t",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    // cloud-init
+    Finder {
+        kind: Kind::Password,
+        anchors: &["chpasswd"],
+        trigger: "chpasswd:",
+        pattern: r"chpasswd:[ \t]*\r?\n[ \t]+list:[ \t]*[|>]-?[ \t]*\r?\n",
+        scope: Scope::Text,
+        find: chpasswd,
+    },
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["$ansible_vault"],
+        trigger: r"\$ANSIBLE_VAULT",
+        pattern: r"\$ANSIBLE_VAULT;[^\n]{1,80}\n((?:[ \t]*[0-9a-f]{6,}[ \t]*\r?\n?){1,4096})",
+        scope: Scope::Text,
+        find: first_group,
+    },
+    // Keys of Ceph, wherever they stand.
+    Finder {
+        kind: Kind::PrivateKey,
+        anchors: &["aq"],
+        trigger: "AQ[A-Za-z0-9+/]{36,38}==",
+        pattern: r"(?-u:\b)(AQ[A-Za-z0-9+/]{36,38}==)",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["network_key"],
+        trigger: "(?i-u)network_key",
+        pattern: r"(?i-u:network_key)\\*[\x22']?[ \t]*[:=][ \t]*\[([0-9xa-fA-F, \t\r\n-]{8,400})\]",
+        scope: Scope::Text,
+        find: first_group,
+    },
+    // Passwords in mail, FTP and news protocols.
+    Finder {
+        kind: Kind::Password,
+        anchors: &["pass ", "login", "auth", "334 "],
+        trigger: r"PASS[ \t]|LOGIN|login|AUTH|auth|334 UGFzc3dvcmQ6",
+        pattern: r"(?m)(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]+([A-Za-z0-9+/]{8,}={0,2})|^(?:[A-Za-z]?[0-9]{1,6}|[A-Za-z]\.[0-9]{1,4})[ \t]+(?:LOGIN|login)[ \t]+(?:\x22[^\x22\n]*\x22|[^\s\x22]+)[ \t]+\x22?([^\s\x22]+)|334 UGFzc3dvcmQ6[^\n]{0,8}\n(?:C:|>|->|=>)?[ \t]*([A-Za-z0-9+/]{4,}={0,2})",
+        scope: Scope::Text,
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::Password,
+        anchors: &["pass "],
+        trigger: "PASS ",
+        pattern: r"(?m)^(?:[^A-Za-z\n]{0,24}|C:[ \t]*)PASS[ \t]+([^\s/]{4,})[ \t]*\r?$",
+        scope: Scope::Lines,
+        find: protocol,
+    },
+    // debconf: `d-i passwd/root-password password …`
+    Finder {
+        kind: Kind::Password,
+        anchors: &["password"],
+        trigger: r"/[^\s]+[ \t]+password[ \t]",
+        pattern: r"(?m)^[ \t]*[a-z0-9.+-]+[ \t]+[^\s]+/[^\s]+[ \t]+password[ \t]+([^\n\r]+)",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    // Tickets of Proxmox, and keys of a DNS update on a command line.
+    Finder {
+        kind: Kind::ProxmoxToken,
+        anchors: &["authcookie"],
+        trigger: "AuthCookie",
+        pattern: r"P[VBM][EGS]AuthCookie\\*[\x22']?[ \t]*[=:][ \t]*\\*[\x22']?(?:P[VBM][EGS](?::|%3[Aa])[^\s:%]+(?::|%3[Aa])[0-9A-Fa-f]{8}(?::|%3[Aa]){2})?([A-Za-z0-9+/=%_.-]{6,})",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["-y "],
+        trigger: r"-y[ \t]",
+        pattern: r"-y[ \t]+\x22?(?:hmac-[a-z0-9-]+:)?[A-Za-z0-9._-]+:([A-Za-z0-9+/]{8,}={0,2})",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    // A bootstrap token of kubeadm.
+    Finder {
+        kind: Kind::Token,
+        anchors: &[],
+        trigger: r"(?-u:\b)[a-z0-9]{6}\.[a-z0-9]{16}(?-u:\b)",
+        pattern: r"(?-u:\b)([a-z0-9]{6}\.[a-z0-9]{16})(?-u:\b)",
+        scope: Scope::Lines,
+        find: bootstrap,
+    },
+    // Tokens with a sign in their middle: Azure AD, Discord, Bitwarden.
+    Finder {
+        kind: Kind::VendorToken,
+        anchors: &["q~"],
+        trigger: r"[0-9]Q~",
+        pattern: r"(?:^|[^A-Za-z0-9_~.-])([A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})",
+        scope: Scope::Lines,
+        find: first_group,
+    },
+    Finder {
+        kind: Kind::VendorToken,
+        anchors: &["mt", "nz", "od", "nt", "mj", "nj", "ot", "0."],
+        trigger: r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}|0\.[0-9a-f]{8}-[0-9a-f]{4}-",
+        pattern: r"(?-u:\b)([MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})|(?-u:\b)(0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,})",
+        scope: Scope::Lines,
+        find: first_group,
+    },
     Finder {
         kind: Kind::Password,
         anchors: &["pass", "secret", "token", "key", "pwd", "cred"],
@@ -218,6 +356,70 @@ pub(crate) const FINDERS: &[Finder] = &[
         find: element,
     },
 ];
+
+fn sasl(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        if let Some(value) = captures.get(2)
+            && !is_placeholder(value.as_str())
+            && (captures.get(1).is_some() || is_random(value.as_str()))
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+/// The lines below `chpasswd: list: |`, each a name and a password.
+fn chpasswd(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for found in regex.find_iter(text) {
+        let mut at = found.end();
+        for line in text[at..].split_inclusive('\n') {
+            looked_at(line.len());
+            let content = line.trim_end();
+            let Some(colon) = content.find(':').filter(|_| line.starts_with([' ', '\t'])) else {
+                break;
+            };
+            let value = content[colon + 1..].trim();
+            if !is_placeholder(value) && value != "R" && value != "RANDOM" {
+                let start = at + content.len() - value.len();
+                spans.add(start..start + value.len(), kind);
+            }
+            at += line.len();
+        }
+    }
+}
+
+/// `PASS …` of a protocol. A test that passed says it in the same way, before a name.
+fn protocol(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if let Some(value) = captures.get(1)
+            && is_random(value.as_str())
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+/// Six and sixteen random characters: those of a file name have few digits.
+fn bootstrap(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        let Some(token) = captures.get(1) else { continue };
+        let secret = &token.as_str().as_bytes()[7..];
+        let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let turns = secret
+            .windows(2)
+            .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+            .count();
+        if (3..=14).contains(&digits) && turns >= 4 {
+            spans.add(token.range(), kind);
+        }
+    }
+}
 
 fn old_hash(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
@@ -290,39 +492,50 @@ fn container(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
         if keys::holds_secrets(name).is_none() || start < covered {
             continue;
         }
-        covered = if found.as_str().ends_with('{') {
-            container_json(text, found.end(), kind, spans)
+        covered = if found.as_str().ends_with(['{', '[']) {
+            container_json(text, found.end(), found.as_str().ends_with('['), kind, spans)
         } else {
             container_yaml(text, start, found.end(), kind, spans)
         };
     }
 }
 
-fn container_json(text: &str, at: usize, kind: Kind, spans: &mut Spans) -> usize {
+fn container_json(text: &str, at: usize, list: bool, kind: Kind, spans: &mut Spans) -> usize {
     let bytes = text.as_bytes();
     let mut depth = 1_usize;
     let mut next = at;
     let mut key: Option<&str> = None;
-    let mut expects_value = false;
+    let mut expects_value = list;
+    // The items of a list may be names: they must look like secrets.
+    let mut in_list = list;
     while next < bytes.len() && depth > 0 {
         match bytes[next] {
             b'{' | b'[' => {
                 depth += 1;
                 expects_value = bytes[next] == b'[';
+                in_list = expects_value;
             }
-            b'}' | b']' => depth -= 1,
-            b':' => expects_value = true,
-            b',' => expects_value = false,
-            b'"' => {
+            b'}' | b']' => {
+                depth -= 1;
+                in_list = false;
+            }
+            b':' => {
+                expects_value = true;
+                in_list = false;
+            }
+            b',' => expects_value = in_list,
+            b'"' | b'\'' => {
+                let quote = bytes[next];
                 let start = next + 1;
                 let mut end = start;
-                while end < bytes.len() && bytes[end] != b'"' && bytes[end] != b'\n' {
+                while end < bytes.len() && bytes[end] != quote && bytes[end] != b'\n' {
                     end += if bytes[end] == b'\\' { 2 } else { 1 };
                 }
                 let end = text.floor_char_boundary(end.min(bytes.len()));
                 let inside = text[start..end].trim_end_matches('\\');
                 if expects_value {
-                    let described = key.is_some_and(keys::is_reference);
+                    let described =
+                        key.is_some_and(keys::is_reference) && !in_list || (in_list && !is_random(inside));
                     if !described && !is_placeholder(inside) && !is_prose_word(inside) {
                         spans.add(start..start + inside.len(), kind);
                     }
@@ -356,11 +569,19 @@ fn container_yaml(text: &str, name: usize, at: usize, kind: Kind, spans: &mut Sp
         looked_at(line.len());
         let content = line.trim();
         if !content.is_empty() {
-            if crate::yaml::indent_of(line) <= column {
+            let indent = crate::yaml::indent_of(line);
+            if indent < column || (indent == column && !content.starts_with("- ")) {
                 break;
             }
-            // A name with a value; a bare item of a list is the name of a secret.
-            if let Some(entry) = crate::yaml::entry(line.trim_end_matches(['\n', '\r'])) {
+            // A name with a value; a bare item of a list is the name of a secret, unless it looks like one itself.
+            if let Some(item) = content.strip_prefix("- ").filter(|item| !item.contains(' '))
+                && is_random(item.trim_matches(['"', '\'']))
+                && crate::yaml::entry(content).is_none()
+            {
+                let inside = item.trim_matches(['"', '\'']);
+                let from = next + line.find(inside).unwrap_or(0);
+                spans.add(from..from + inside.len(), kind);
+            } else if let Some(entry) = crate::yaml::entry(line.trim_end_matches(['\n', '\r'])) {
                 let raw = &line[entry.value.clone()];
                 let value = raw.trim_end_matches(',').trim_matches(['"', '\'']);
                 let from = entry.value.start + raw.find(value).unwrap_or(0);

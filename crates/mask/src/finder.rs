@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::span::Spans;
 use crate::view::View;
 use crate::work::{looked_at, within_budget};
-use crate::{Kind, assignment, command, files, header, manifest, pem, tokens, url};
+use crate::{Kind, assignment, command, files, header, manifest, pairs, pem, program, tokens, url};
 
 /// One way to find secrets.
 pub(crate) struct Finder {
@@ -41,7 +41,7 @@ const NEAR: usize = 1024;
 pub(crate) struct Finders {
     anchors: AhoCorasick,
     /// The finders of each anchor, as bits.
-    wakes: Vec<u64>,
+    wakes: Vec<u128>,
     table: Vec<Ready>,
 }
 
@@ -89,6 +89,8 @@ impl Finders {
             (header::FINDERS, false),
             (url::FINDERS, false),
             (command::FINDERS, false),
+            (program::FINDERS, false),
+            (pairs::FINDERS, true),
         ];
         let mut finders = Vec::new();
         for (table, by_line) in tables {
@@ -101,11 +103,11 @@ impl Finders {
                 });
             }
         }
-        if finders.len() > 64 {
+        if finders.len() > 128 {
             return Err("more finders than bits".into());
         }
         let mut words: Vec<&str> = Vec::new();
-        let mut wakes: Vec<u64> = Vec::new();
+        let mut wakes: Vec<u128> = Vec::new();
         for (index, ready) in finders.iter().enumerate() {
             for word in ready.finder.anchors {
                 let at = words.iter().position(|known| known == word).unwrap_or_else(|| {
@@ -132,7 +134,7 @@ impl Finders {
         let whole = 0..text.len();
         let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
         // The finders that look at all of it already.
-        let mut done = 0_u64;
+        let mut done = 0_u128;
         for (index, ready) in self.table.iter().enumerate() {
             if ready.finder.anchors.is_empty() {
                 places[index].push(whole.clone());
@@ -143,7 +145,7 @@ impl Finders {
         let bytes = text.as_bytes();
         let mut line = 0..0;
         // The finders for which this line is noted.
-        let mut noted = 0_u64;
+        let mut noted = 0_u128;
         looked_at(text.len());
         for found in self.anchors.find_overlapping_iter(text) {
             let wakes = self.wakes[found.pattern().as_usize()];

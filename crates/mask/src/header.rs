@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::finder::{Finder, Scope};
-use crate::placeholder::is_placeholder;
+use crate::placeholder::{is_expression, is_placeholder};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64};
@@ -189,7 +189,8 @@ fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
                     .bytes()
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
         };
-        if is_placeholder(word) || ordinary || word.starts_with(['{', '[', '(', '<', ':']) {
+        let code = is_expression(word) || word.contains("${") || word.contains("{}");
+        if is_placeholder(word) || ordinary || code || word.starts_with(['{', '[', '(', '<', ':', '&']) {
             continue;
         }
         // `PVEAPIToken=user@realm!id=…` keeps its user: another finder masks what is behind it.

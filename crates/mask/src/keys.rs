@@ -89,6 +89,51 @@ const ENDINGS: &[(&str, Kind)] = &[
     ("backupcodes", Kind::Secret),
     ("mnemonic", Kind::Secret),
     ("seedphrase", Kind::Secret),
+    ("passwrd", Kind::Password),
+    ("pswd", Kind::Password),
+    ("pword", Kind::Password),
+    ("passord", Kind::Password),
+    ("wachtwoord", Kind::Password),
+    ("contrasena", Kind::Password),
+    ("contraseñas", Kind::Password),
+    ("senha", Kind::Password),
+    ("parola", Kind::Password),
+    ("heslo", Kind::Password),
+    ("hasło", Kind::Password),
+    ("lösenord", Kind::Password),
+    ("salasana", Kind::Password),
+    ("adgangskode", Kind::Password),
+    ("jelszó", Kind::Password),
+    ("şifre", Kind::Password),
+    ("пароль", Kind::Password),
+    ("Пароль", Kind::Password),
+    ("ПАРОЛЬ", Kind::Password),
+    ("密码", Kind::Password),
+    ("密碼", Kind::Password),
+    ("口令", Kind::Password),
+    ("パスワード", Kind::Password),
+    ("비밀번호", Kind::Password),
+    ("erlangcookie", Kind::Cookie),
+    ("authcookie", Kind::Cookie),
+    ("communitystring", Kind::Secret),
+    ("snmpcommunity", Kind::Secret),
+    ("networkkey", Kind::Secret),
+    ("unlockkey", Kind::Secret),
+    ("authsalt", Kind::Secret),
+    ("noncesalt", Kind::Secret),
+    ("noncekey", Kind::Secret),
+    ("loggedinkey", Kind::Secret),
+    ("loggedinsalt", Kind::Secret),
+    ("secureauthkey", Kind::Secret),
+    ("secureauthsalt", Kind::Secret),
+    ("storepass", Kind::Password),
+    ("keypass", Kind::Password),
+    ("sasjaasconfig", Kind::Secret),
+    ("sharedaccesssignature", Kind::Secret),
+    ("sastoken", Kind::Token),
+    ("webhooksecret", Kind::Secret),
+    ("pincode", Kind::Password),
+    ("sudopass", Kind::Password),
 ];
 
 /// Endings that only say how the secret before them is written.
@@ -504,6 +549,7 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     ending(plain)
         .or_else(|| FORMS.iter().find_map(|form| ending(plain.strip_suffix(form)?)))
         .or_else(|| pass(name, plain))
+        .or_else(|| short(name, plain))
         .or_else(|| inside(name))
 }
 
@@ -520,6 +566,35 @@ fn pass(name: &str, plain: &str) -> Option<Kind> {
             .iter()
             .any(|known| known.len() > 3 && owner.ends_with(known));
     (owner.is_empty() || parted || known).then_some(Kind::Password)
+}
+
+/// `pw`, `POSTGRES_PW`, `dbPw`; `REDIS_AUTH`, `NPM_AUTH`.
+fn short(name: &str, plain: &str) -> Option<Kind> {
+    let trimmed = name.trim_end_matches(|character: char| character.is_ascii_digit());
+    let parted = |length: usize| {
+        let before = trimmed
+            .len()
+            .checked_sub(length + 1)
+            .and_then(|at| trimmed.as_bytes().get(at));
+        matches!(before, Some(b'_' | b'-' | b'.'))
+    };
+    if plain == "pw" || (plain.ends_with("pw") && (parted(2) || trimmed.ends_with("Pw"))) {
+        return Some(Kind::Password);
+    }
+    let shouted = trimmed.bytes().all(|byte| !byte.is_ascii_lowercase());
+    (shouted && is_weak(name) && parted(4)).then_some(Kind::Secret)
+}
+
+/// Whether a name says little: its value must look like a secret, too.
+pub(crate) fn is_weak(name: &str) -> bool {
+    let name = name.trim_end_matches(|character: char| character.is_ascii_digit());
+    let ends = |end: &str| {
+        name.len() >= end.len()
+            && name.as_bytes()[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+    };
+    ends("auth")
+        || ends("community") && !ends("rocommunity") && !ends("rwcommunity")
+        || ends("pw") && name.len() == 2
 }
 
 /// The endings as a tree, read from their last letter on.
@@ -766,6 +841,15 @@ mod tests {
             "PASSWD_ADMIN",
             "WIFI_PSK",
             "TOKEN_KAFKA_BROKER",
+            "POSTGRES_PW",
+            "pw",
+            "dbPw",
+            "REDIS_AUTH",
+            "RABBITMQ_ERLANG_COOKIE",
+            "Secret ID",
+            "unseal key 3",
+            "wachtwoord",
+            "Пароль",
         ] {
             assert!(kind_of(name).is_some(), "{name}");
         }
@@ -808,6 +892,10 @@ mod tests {
             "PASSED",
             "sort_key",
             "key_name",
+            "auth",
+            "basic_auth",
+            "preview",
+            "upward",
         ] {
             assert_eq!(kind_of(name), None, "{name}");
         }

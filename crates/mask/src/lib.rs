@@ -13,7 +13,7 @@
 //! Data walks: one automaton looks for the words of all finders at once (`finder`), and a finder is asked only about the parts
 //! of the text in which its words stand, most often none; each finder
 //! says which `span` of the text is a secret (`tokens` for those that show what they are, `assignment` for `key = value`,
-//! `header`, `url`, `pem`, `command` for flags, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
+//! `header`, `url`, `pem`, `command` and `program` for command lines, `pairs` for names and values that stand apart, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
 //! of a terminal are removed first (`ansi`), the text is read in parts that do not depend on each other (`part`), odd characters
 //! are undone (`plain`), and what tools put in front of lines is looked past (`view`). Overlapping spans
 //! become one; [`Masker::mask_text`] puts markers in their place and looks again until nothing changes.
@@ -40,10 +40,12 @@ mod manifest;
 mod masker;
 mod opt_in;
 mod options;
+mod pairs;
 mod part;
 mod pem;
 mod placeholder;
 mod plain;
+mod program;
 mod span;
 mod stream;
 #[cfg(test)]

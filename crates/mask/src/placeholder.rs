@@ -142,9 +142,77 @@ pub(crate) fn is_expression(value: &str) -> bool {
         && value[..name]
             .split("::")
             .all(|part| part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'));
+    let next = value.as_bytes().get(name + 1);
+    let bare = value.trim_end_matches([',', ';', ')', '}']);
+    // `answer.token,`: a field of something.
+    let field = bare.len() < value.len()
+        && bare.contains('.')
+        && bare.split('.').all(|part| {
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        });
+    // `&token,`, `&ApprovalToken,`
+    let borrowed = value.strip_prefix('&').is_some_and(|rest| {
+        let rest = rest.trim_end_matches([',', ';', ')', '}']);
+        !rest.is_empty()
+            && rest
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || b"_<>':".contains(&byte))
+    });
+    // `|name: &str| …`
+    let closure = value.starts_with('|') && next.is_some_and(u8::is_ascii_alphabetic) && value.ends_with(':');
+    if field || borrowed || closure || value.starts_with("<Token") {
+        return true;
+    }
     name > 0
         && value.as_bytes()[0].is_ascii_alphabetic()
-        && (after == Some(&b'(') || (path && matches!(after, None | Some(b'<' | b'{' | b',' | b')' | b';'))))
+        && (after == Some(&b'(')
+            // `format!(…)`, `Token![…]`
+            || (after == Some(&b'!') && matches!(next, Some(b'(' | b'[' | b'{')))
+            // `PrivateKeyInfo<'_>`
+            || (after == Some(&b'<') && value.as_bytes()[0].is_ascii_uppercase())
+            // `components["schemas"]`
+            || (after == Some(&b'[') && (value.len() == name + 1 || matches!(value.as_bytes().get(name + 1), Some(b'"' | b'\'')))) || (path && matches!(after, None | Some(b'<' | b'{' | b',' | b')' | b';'))))
+}
+
+/// Whether a word looks like no name, number, date, version or address: letters and digits in turn, or signs among them. Asked
+/// where only the surroundings say that it could be a secret.
+pub(crate) fn is_random(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',', ';', ':', ')', '!', '?']);
+    if word.len() < 6 || word.len() > 4096 || is_placeholder(word) || is_path(word) || word.contains("://") {
+        return false;
+    }
+    crate::work::looked_at(word.len());
+    let signs = word.bytes().any(|byte| b"!%^*+~#$&?".contains(&byte));
+    let letter = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let code = word.contains(['(', '{', '[', '<', '"', '\'']);
+    if signs && letter && !code && word.len() >= 8 {
+        return true;
+    }
+    word.split(|character: char| !character.is_ascii_alphanumeric())
+        .any(is_mixed)
+}
+
+/// Whether a run of letters and digits is no word with a number behind it, as `node12`, `sha256` or `v3`.
+fn is_mixed(part: &str) -> bool {
+    let bytes = part.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let upper = bytes.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    let lower = bytes.len() - digits - upper;
+    if bytes.len() < 5 || digits == 0 || digits == bytes.len() {
+        return false;
+    }
+    let tail = bytes
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let head = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // Letters of one case with a number at one end.
+    let one_case = upper == 0 || lower == 0 || (upper == 1 && bytes[head].is_ascii_uppercase());
+    !(one_case && (tail == digits && tail < 4 || head == digits && bytes.len() - head < 4))
 }
 
 /// Whether a value names a file of a Unix system.
@@ -199,6 +267,7 @@ const PROSE: &[&str] = &[
     "failure",
     "files",
     "i386",
+    "include",
     "incorrect",
     "int",
     "integer",
@@ -217,11 +286,13 @@ const PROSE: &[&str] = &[
     "not",
     "number",
     "object",
+    "omit",
     "optional",
     "rejected",
     "required",
     "riscv64",
     "s390x",
+    "same-origin",
     "sha256",
     "sha512",
     "skipped",
@@ -246,6 +317,38 @@ const PROSE: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_words_are_told_from_names() {
+        for word in [
+            "Qz7Wk2Xv9Rm4Tb6",
+            "falcon-Lemon4211",
+            "h%9Kq!x2Lp",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "abcdef.0123456789abcdef",
+        ] {
+            assert!(is_random(word), "{word}");
+        }
+        for word in [
+            "node12",
+            "sha256",
+            "nginx-1.27",
+            "2026-11-15",
+            "10.0.0.1",
+            "v1.2.3",
+            "required",
+            "hello-world",
+            "AES256",
+            "/etc/ssl/private/key1.pem",
+            "https://a.example/x1y2z3",
+            "${TOKEN_12}",
+            "3600s",
+            "Base64",
+            "",
+        ] {
+            assert!(!is_random(word), "{word}");
+        }
+    }
 
     #[test]
     fn the_list_of_words_is_sorted() {

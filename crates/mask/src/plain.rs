@@ -31,9 +31,14 @@ impl Plain {
         // Every second byte of UTF-16 is a zero. Elsewhere zeros part entries, as in `/proc/self/environ`.
         let wide = text.bytes().filter(|byte| *byte == 0).count() * 3 > text.len();
         plain.text.push_str(&text[..first]);
-        for (at, letter) in text[first..].char_indices() {
-            let at = first + at;
-            let replaced = match odd(letter) {
+        let mut next = first;
+        while let Some(letter) = text[next..].chars().next() {
+            let at = next;
+            // `\u0070` in a string of JSON.
+            let written = escaped(&text[at..]);
+            let length = written.map_or(letter.len_utf8(), |_| ESCAPE);
+            next += length;
+            let replaced = match written.map_or_else(|| odd(letter), |letter| Some(Odd::As(letter))) {
                 None => Some(letter),
                 Some(Odd::As(other)) => Some(other),
                 Some(Odd::Zero) => (!wide).then_some('\n'),
@@ -63,8 +68,8 @@ impl Plain {
                 plain.runs.push((here, at));
             }
             plain.text.push(replaced);
-            if replaced.len_utf8() != letter.len_utf8() {
-                plain.runs.push((plain.text.len(), at + letter.len_utf8()));
+            if replaced.len_utf8() != length {
+                plain.runs.push((plain.text.len(), at + length));
             }
         }
         Some(plain)
@@ -126,8 +131,29 @@ fn odd(letter: char) -> Option<Odd> {
     }
 }
 
+/// The length of `\u0070`.
+const ESCAPE: usize = 6;
+
+/// The letter, digit or sign of a name that is written as an escape at the beginning of this text.
+fn escaped(text: &str) -> Option<char> {
+    let digits = text.strip_prefix("\\u00")?.get(..2)?;
+    let letter = char::from(u8::from_str_radix(digits, 16).ok()?);
+    (letter.is_ascii_alphanumeric() || letter == '_' || letter == '-').then_some(letter)
+}
+
 /// Where the first odd character is.
 fn first_odd(text: &str) -> Option<usize> {
+    let first = first_odd_character(text);
+    let head = &text[..first.unwrap_or(text.len())];
+    // Most texts have no backslash.
+    let escape = head
+        .match_indices("\\u00")
+        .map(|(at, _)| at)
+        .find(|at| escaped(&text[*at..]).is_some());
+    escape.or(first)
+}
+
+fn first_odd_character(text: &str) -> Option<usize> {
     let suspect = |byte: &u8| {
         matches!(
             byte,
@@ -162,6 +188,12 @@ mod tests {
             ("HOME=/root\0TOKEN=x\0", "HOME=/root\nTOKEN=x\n", "x", "x"),
             ("\u{8}a", "a", "a", "a"),
             ("x\u{feff}", "x", "x", "x\u{feff}"),
+            (
+                r#"{"\u0070ass\u0077ord":"xy"}"#,
+                r#"{"password":"xy"}"#,
+                "xy",
+                "xy",
+            ),
         ] {
             let plain = Plain::of(text).unwrap();
             assert_eq!(plain.text, expected, "{text:?}");

@@ -187,7 +187,7 @@ impl StreamMasker {
             return;
         }
         let limit = self.complete();
-        if limit > self.looked && (limit - self.looked >= STEP || limit == self.line) {
+        if limit >= self.looked + STEP {
             let near = self.held.floor_char_boundary(self.looked.saturating_sub(NEAR));
             let from = self.held[..near]
                 .rfind([' ', '\t', '\n'])
@@ -263,8 +263,10 @@ fn first(masker: &Masker) -> State {
 
 /// Whether a word at the beginning of a line is one of a sentence: letters, and what stands around them.
 fn is_word(word: &str) -> bool {
-    word.chars()
-        .all(|letter| letter.is_alphabetic() || "'’-,.;!?()*_`".contains(letter))
+    word.contains(char::is_alphabetic)
+        && word
+            .chars()
+            .all(|letter| letter.is_alphabetic() || "'’-,.;!?()*_`".contains(letter))
 }
 
 /// Whether no character here could belong to a secret whose name comes behind it, or hide one.

@@ -273,8 +273,12 @@ fn named(bytes: &[u8]) -> Option<usize> {
                 if count > 0 && near.get(end + 1 + count) == Some(&mark) {
                     return Some(end + count + 2);
                 }
+                // `grep -r` puts `:` behind the name of a file, and `-` before a line around a match.
+                if is_file(&near[..end]) {
+                    return Some(end + 1);
+                }
                 if mark == b':' {
-                    return is_file(&near[..end]).then_some(end + 1);
+                    return None;
                 }
                 end += 1;
                 end += near[end..].iter().take_while(plain).count();
@@ -331,6 +335,9 @@ mod tests {
             ("k8s/secret.yaml:12:  a: b", "  a: b"),
             ("secret.yaml-12-  a: b", "  a: b"),
             ("secret.yaml:  a: b", "  a: b"),
+            ("secret.yaml-  a: b", "  a: b"),
+            ("k8s/my-app.yaml-a: b", "a: b"),
+            ("my-app-1: b", "my-app-1: b"),
             ("Nov 15 05:28:26 delly app[12]:   a: b", "  a: b"),
             ("2026-11-15T05:28:26.1Z delly app[12]: a: b", "a: b"),
             ("2026-11-15T05:28:26.1Z stdout F   a: b", "  a: b"),

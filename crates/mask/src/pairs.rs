@@ -1,0 +1,534 @@
+//! Names and values that stand apart: in columns of a table, in tags, in blocks, in lists, or with the value first.
+
+use std::ops::Range;
+
+use regex::Regex;
+
+use crate::finder::{Finder, Scope, first_group};
+use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
+use crate::span::Spans;
+use crate::work::{looked_at, within_budget};
+use crate::{Kind, keys};
+
+const NAMES: &[&str] = &[
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "psk",
+    "cred",
+    "auth",
+    "salt",
+    "community",
+    "cookie",
+];
+
+pub(crate) const FINDERS: &[Finder] = &[
+    // A row of names, and the rows below it: CSV, `psql`, `mysql`, Markdown.
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["pass", "pwd", "secret", "token", "key", "psk", "cred"],
+        trigger: r"(?i-u)(?:pass|pwd|secret|token|key|psk|cred)[a-z0-9_ -]*[\x22'*]*[ \t]*(?:[,;|\t]|\r?\n)",
+        pattern: "(?i-u)pass|pwd|secret|token|key|psk|cred",
+        scope: Scope::Text,
+        find: tables,
+    },
+    // `<key>Password</key> <string>…</string>`, `<name>…</name> <value>…</value>`
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["</key>", "</name>", "</propertyname>"],
+        trigger: "(?i-u)</(?:key|name)>",
+        pattern: r"<(?:[Kk]ey|[Nn]ame)>\s{0,64}([A-Za-z0-9_.: -]{1,100}?)\s{0,64}</(?:[Kk]ey|[Nn]ame)>\s{0,64}<(?:string|[Vv]alue|data)>\s{0,64}([^<>]{1,4096}?)\s{0,64}</",
+        scope: Scope::Text,
+        find: named,
+    },
+    // `<input type="password" value="…">`, `<meta name="csrf-token" content="…">`
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["value=", "content=", "value ="],
+        trigger: r"(?i-u:[ \t](?:value|content)[ \t]*=)",
+        pattern: r"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t][^<>\n]{1,1024}>?",
+        scope: Scope::Lines,
+        find: tag,
+    },
+    // `define('DB_PASSWORD', '…')`, `('smtp_password', '…')`
+    Finder {
+        kind: Kind::Secret,
+        anchors: NAMES,
+        trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*['\x22][ \t]*,[ \t]*['\x22]",
+        pattern: r"((?i-u:define)[ \t]*\([ \t]*)?['\x22]((?i-u:[a-z0-9_.-]*(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*))['\x22][ \t]*,[ \t]*(?:'([^'\n]{4,400})'|\x22([^\x22\n]{4,400})\x22)",
+        scope: Scope::Lines,
+        find: listed,
+    },
+    // `INSERT INTO users (id, password) VALUES (1, '…')`
+    Finder {
+        kind: Kind::Password,
+        anchors: &["insert"],
+        trigger: r"(?i-u)insert[ \t]+into",
+        pattern: r"(?i-u:insert[ \t]+into)[ \t]+[^\s(]{1,128}[ \t]*\(([^()\n]{1,1000})\)\s{0,64}(?i-u:values)\s{0,64}",
+        scope: Scope::Text,
+        find: insert,
+    },
+    // `variable "db_password" { default = "…" }`
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["variable"],
+        trigger: r#"variable[ \t]+""#,
+        pattern: r#"variable[ \t]+"([A-Za-z0-9_-]{1,100})"[ \t]*\{([^{}]{0,1000}?)default[ \t]*=[ \t]*"((?:[^"\\\n]|\\.){1,1000})"([^{}]{0,400})"#,
+        scope: Scope::Text,
+        find: terraform,
+    },
+    // The value first: `{"value": "…", "name": "DB_PASSWORD"}`
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["value"],
+        trigger: r#"(?i-u)value\\*["']?[ \t]*:"#,
+        pattern: r#"(?i-u:value)\\*["']?[ \t]*:[ \t]*\\*["']?((?:[^"'\\\n,{}\[\]]){1,1000}?)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:name|key)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]{1,100})"#,
+        scope: Scope::Text,
+        find: reversed,
+    },
+    // A form: the value stands behind an empty line.
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["form-data"],
+        trigger: "(?i-u)form-data;",
+        pattern: r#"(?i-u:form-data;[ \t]*name=)"([^"\n]{1,100})"[^\n]{0,200}\n(?:[A-Za-z-]{1,40}:[^\n]{0,200}\n){0,3}\r?\n([^\n]{1,1000})"#,
+        scope: Scope::Text,
+        find: named,
+    },
+    // A password that Terraform made up.
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["random_password"],
+        trigger: "random_password",
+        pattern: r#""(?:result|bcrypt_hash)"\s{0,8}:\s{0,8}"((?:[^"\\\n]|\\.)+)""#,
+        scope: Scope::Text,
+        find: first_group,
+    },
+    // The private parts of a JSON Web Key, RFC 7517.
+    Finder {
+        kind: Kind::PrivateKey,
+        anchors: &["kty"],
+        trigger: r#"\\*"kty\\*""#,
+        pattern: r#"\\*"(?:d|k|p|q|dp|dq|qi)\\*"\s{0,8}:\s{0,8}\\*"([A-Za-z0-9_-]{16,})"#,
+        scope: Scope::Text,
+        find: first_group,
+    },
+    // A name and a value with nothing but blanks or `is` between them.
+    Finder {
+        kind: Kind::Secret,
+        anchors: NAMES,
+        trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.]*['\x22*]*[ \t]+[!-~]",
+        pattern: r"(?m)(?:^|[\s(|])((?i-u:env|setenv|setx|set[ \t]+-g?x|proxy_set_header|proxy_hide_header|add_header|fastcgi_param|uwsgi_param|requestheader[ \t]+set|header[ \t]+set)[ \t]+)?((?i-u:[a-z0-9_.-]*(?:pass(?:w(?:or)?d|phrase|code)?|pw|secret|token|key|psk|cred(?:ential)?s?|authorization|auth|salt|community|cookie)[a-z0-9_.-]*))[ \t]+(?:(?:is|was|ist|lautet|es|est)[ \t]+)?(?:[:|=][ \t]+)?(?:\x22([^\x22\n]{1,400})\x22|'([^'\n]{1,400})'|`([^`\n]{1,400})`|([^\s\x22'`|]{1,1000}))",
+        scope: Scope::Lines,
+        find: spaced,
+    },
+];
+
+fn add(range: Range<usize>, text: &str, kind: Kind, spans: &mut Spans) {
+    let value = &text[range.clone()];
+    let trimmed = value.trim();
+    if !is_placeholder(trimmed) && !is_expression(trimmed) {
+        let start = range.start + (value.len() - value.trim_start().len());
+        spans.add(start..start + trimmed.len(), kind);
+    }
+}
+
+/// The first group names what the next is.
+fn named(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        if let Some((name, value)) = captures.get(1).zip(captures.get(2))
+            && let Some(kind) = keys::kind_of(name.as_str())
+        {
+            add(value.range(), text, kind, spans);
+        }
+    }
+}
+
+fn reversed(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        if let Some((value, name)) = captures.get(1).zip(captures.get(2))
+            && let Some(kind) = keys::kind_of(name.as_str())
+        {
+            add(value.range(), text, kind, spans);
+        }
+    }
+}
+
+/// The attributes of a tag.
+fn tag(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for found in regex.find_iter(text) {
+        looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
+        let inside = found.as_str();
+        let mut kind = None;
+        let mut value = None;
+        for (name, range) in attributes(inside) {
+            let content = &inside[range.clone()];
+            match name.to_ascii_lowercase().as_str() {
+                "type" if content.eq_ignore_ascii_case("password") => kind = Some(Kind::Password),
+                "name" | "id" | "key" if kind.is_none() => kind = keys::kind_of(content),
+                "value" | "content" => value = Some(range),
+                _ => {}
+            }
+        }
+        if let Some((kind, value)) = kind.zip(value) {
+            add(
+                found.start() + value.start..found.start() + value.end,
+                text,
+                kind,
+                spans,
+            );
+        }
+    }
+}
+
+/// The attributes of a tag: the name, and where the value is.
+fn attributes(tag: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    let bytes = tag.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let equals = at + bytes.get(at..)?.iter().position(|byte| *byte == b'=')?;
+            let name = tag[..equals].trim_end();
+            let start = name
+                .rfind(|character: char| !(character.is_ascii_alphanumeric() || "_-:.".contains(character)))
+                .map_or(0, |sign| sign + 1);
+            let mut open = equals + 1;
+            while bytes.get(open).is_some_and(|byte| *byte == b' ') {
+                open += 1;
+            }
+            let quote = *bytes.get(open)?;
+            if quote != b'"' && quote != b'\'' {
+                at = open;
+                continue;
+            }
+            let length = bytes[open + 1..].iter().position(|byte| *byte == quote);
+            let end = length.map_or(bytes.len(), |length| open + 1 + length);
+            at = end;
+            return Some((&name[start..], open + 1..tag.floor_char_boundary(end)));
+        }
+    })
+}
+
+fn listed(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        let Some(name) = captures.get(2) else { continue };
+        let Some(kind) = keys::kind_of(name.as_str()) else {
+            continue;
+        };
+        let Some(value) = captures.get(3).or(captures.get(4)) else {
+            continue;
+        };
+        if captures.get(1).is_some() || is_random(value.as_str()) {
+            add(value.range(), text, kind, spans);
+        }
+    }
+}
+
+fn terraform(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        let around = |group: usize| captures.get(group).map_or("", |part| part.as_str());
+        let sensitive = |part: &str| {
+            part.split_once("sensitive").is_some_and(|(_, rest)| {
+                rest.trim_start()
+                    .trim_start_matches('=')
+                    .trim_start()
+                    .starts_with("true")
+            })
+        };
+        let kind = keys::kind_of(around(1))
+            .or_else(|| (sensitive(around(2)) || sensitive(around(4))).then_some(kind));
+        if let Some((kind, value)) = kind.zip(captures.get(3)) {
+            add(value.range(), text, kind, spans);
+        }
+    }
+}
+
+/// The values that stand where the names of the columns say so.
+fn insert(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        let Some((all, names)) = captures.get(0).zip(captures.get(1)) else {
+            continue;
+        };
+        let kinds: Vec<Option<Kind>> = names
+            .as_str()
+            .split(',')
+            .map(|name| keys::kind_of(name.trim().trim_matches(['`', '"', '\'', '[', ']'])))
+            .collect();
+        if kinds.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut at = all.end();
+        // Rows: `(1, 'a'), (2, 'b')`.
+        while text[at..].starts_with('(') {
+            at += 1;
+            let mut column = 0;
+            let mut start = at;
+            let mut quote = None;
+            let bytes = text.as_bytes();
+            while at < bytes.len() && bytes[at] != b'\n' {
+                match (quote, bytes[at]) {
+                    (None, b'\'' | b'"') => quote = Some(bytes[at]),
+                    (Some(open), byte) if open == byte => quote = None,
+                    (None, b',' | b')') => {
+                        let cell = text[start..at].trim();
+                        let from = start + text[start..at].find(cell).unwrap_or(0);
+                        let inside = cell.trim_start_matches(['N', 'E', 'B']).trim_matches(['\'', '"']);
+                        let quoted = cell.ends_with(['\'', '"']);
+                        if let Some(kind) = kinds.get(column).copied().flatten()
+                            && quoted
+                        {
+                            let lead = cell.find(inside).unwrap_or(0);
+                            add(from + lead..from + lead + inside.len(), text, kind, spans);
+                        }
+                        column += 1;
+                        start = at + 1;
+                        if bytes[at] == b')' {
+                            break;
+                        }
+                    }
+                    _ => {}
+                }
+                at += 1;
+            }
+            let rest = text[at.min(text.len())..].trim_start_matches([')', ',', ' ', '\n', '\r', '\t']);
+            looked_at(text.len() - rest.len() - all.start());
+            if !within_budget() {
+                return;
+            }
+            at = text.len() - rest.len();
+        }
+    }
+}
+
+/// A name and a value with blanks between them. The value must look like none of a sentence.
+fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        let Some(name) = captures.get(2) else { continue };
+        let Some(value) = captures.iter().skip(3).flatten().next() else {
+            continue;
+        };
+        let header = name.as_str().eq_ignore_ascii_case("authorization");
+        let Some(kind) = keys::kind_of(name.as_str()) else {
+            continue;
+        };
+        let word = value.as_str();
+        let told = captures.get(1).is_some();
+        let mut range = value.range();
+        if header {
+            // Only what a setting sets: `proxy_set_header Authorization "Bearer …"`.
+            if !told {
+                continue;
+            }
+            let scheme = word.find(' ').map_or(0, |blank| blank + 1);
+            range.start += scheme;
+        } else if !(told || is_random(word)) || is_path(word) || is_prose_word(word) {
+            continue;
+        }
+        if !told && word.contains(['(', ')', '{', '}', '<', '>', '=', '\\']) {
+            continue;
+        }
+        let trimmed = text[range.clone()].trim_end_matches([';', ',', '.', ')']).len();
+        if text[range.clone()].starts_with('$') {
+            continue;
+        }
+        add(range.start..range.start + trimmed, text, kind, spans);
+    }
+}
+
+/// How the cells of a row are parted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parted {
+    Comma,
+    Semicolon,
+    Tab,
+    Bar,
+}
+
+impl Parted {
+    const ALL: [Self; 4] = [Self::Tab, Self::Bar, Self::Comma, Self::Semicolon];
+
+    fn sign(self) -> char {
+        match self {
+            Self::Comma => ',',
+            Self::Semicolon => ';',
+            Self::Tab => '\t',
+            Self::Bar => '|',
+        }
+    }
+}
+
+/// The cells of a row with their places, without blanks and quotes around them.
+fn cells(row: &str, parted: Parted) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let bytes = row.as_bytes();
+    let (mut start, mut quoted) = (0, false);
+    for at in 0..=bytes.len() {
+        let ends = at == bytes.len() || (!quoted && bytes[at] == parted.sign() as u8);
+        if at < bytes.len() && bytes[at] == b'"' && parted != Parted::Bar {
+            quoted = !quoted;
+        }
+        if !ends {
+            continue;
+        }
+        let cell = &row[start..at];
+        let inside = cell.trim().trim_matches(['"', '\'', '*', '`', '_']).trim();
+        let from = start + cell.find(inside).unwrap_or(0);
+        found.push(from..from + inside.len());
+        start = at + 1;
+    }
+    found
+}
+
+/// Whether a row is a rule between others: `---+---`, `|---|---|`.
+fn is_rule(row: &str) -> bool {
+    let row = row.trim();
+    row.len() > 2 && row.bytes().all(|byte| b"-+|:= \t".contains(&byte))
+}
+
+/// A longer row is none of names.
+const MAX_HEAD: usize = 1024;
+
+/// Rows below a row of names: what stands below the name of a secret is one.
+fn tables(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+    let mut covered = 0;
+    for found in regex.find_iter(text) {
+        looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
+        if found.start() < covered {
+            continue;
+        }
+        // A row of names is no longer than this.
+        let near = text.ceil_char_boundary(found.start().saturating_sub(MAX_HEAD));
+        let far = text.floor_char_boundary(found.start() + MAX_HEAD);
+        let begins = text[near..found.start()].rfind('\n').map(|at| near + at + 1);
+        let begins = begins.or((near == 0).then_some(0));
+        let ends = text[found.start()..far]
+            .find('\n')
+            .map(|at| found.start() + at + 1);
+        looked_at(256);
+        let Some((begins, ends)) = begins.zip(ends) else {
+            continue;
+        };
+        covered = table(text, begins..ends, spans).max(ends);
+    }
+}
+
+fn table(text: &str, head: Range<usize>, spans: &mut Spans) -> usize {
+    let row = text[head.clone()].trim_end_matches(['\n', '\r']);
+    for parted in Parted::ALL {
+        if !row.contains(parted.sign()) {
+            continue;
+        }
+        let names = cells(row, parted);
+        let plain = |range: &Range<usize>| {
+            let name = &row[range.clone()];
+            name.len() <= 40
+                && name
+                    .chars()
+                    .all(|character| character.is_alphanumeric() || "_ .-/()".contains(character))
+                && name.split_whitespace().count() <= 3
+        };
+        if let Some((kind, value)) = pair_of(row, &names, parted) {
+            let range = head.start + value.start..head.start + value.end;
+            add(range, text, kind, spans);
+            return 0;
+        }
+        if names.iter().filter(|name| !name.is_empty()).count() < 2 || !names.iter().all(plain) {
+            continue;
+        }
+        let kinds: Vec<Option<Kind>> = names
+            .iter()
+            .map(|name| keys::kind_of(&row[name.clone()]))
+            .collect();
+        if kinds.iter().all(Option::is_none) {
+            continue;
+        }
+        // Names are no secrets: `| password | token |` is a head, `a, password, b` may be a sentence.
+        let loose = parted == Parted::Comma && row.contains(", ")
+            || parted == Parted::Semicolon && row.contains("; ");
+        let end = rows(text, head.end, &kinds, parted, loose, spans);
+        if end > head.end {
+            return end;
+        }
+    }
+    0
+}
+
+/// `| DB_PASSWORD | value |`: a name that can only be one, and a value that looks like one.
+fn pair_of(row: &str, names: &[Range<usize>], parted: Parted) -> Option<(Kind, Range<usize>)> {
+    if parted != Parted::Bar {
+        return None;
+    }
+    let filled: Vec<&Range<usize>> = names.iter().filter(|name| !name.is_empty()).collect();
+    let [name, value] = filled[..] else { return None };
+    let kind = keys::kind_of(&row[name.clone()])?;
+    is_random(&row[value.clone()]).then(|| (kind, value.clone()))
+}
+
+fn rows(
+    text: &str,
+    from: usize,
+    kinds: &[Option<Kind>],
+    parted: Parted,
+    loose: bool,
+    spans: &mut Spans,
+) -> usize {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        looked_at(line.len());
+        let row = line.trim_end_matches(['\n', '\r']);
+        if is_rule(row) {
+            at += line.len();
+            continue;
+        }
+        if row.len() > 8192 {
+            break;
+        }
+        let found = cells(row, parted);
+        if found.len() != kinds.len() {
+            break;
+        }
+        for (cell, kind) in found.iter().zip(kinds) {
+            let Some(kind) = kind else { continue };
+            let value = &row[cell.clone()];
+            let sure = !loose && !value.contains(' ');
+            if value.len() >= 3
+                && (sure || is_random(value))
+                && !is_prose_word(value)
+                && !value.bytes().all(|byte| byte.is_ascii_digit())
+                && keys::kind_of(value).is_none()
+            {
+                add(at + cell.start..at + cell.end, text, *kind, spans);
+            }
+        }
+        at += line.len();
+    }
+    at
+}
