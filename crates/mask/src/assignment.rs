@@ -154,20 +154,19 @@ impl<'t> Assignment<'t> {
         };
         let mut key_start = start - prefix + escape;
         let key_end = start + word.len();
-        let kind = match keys::kind_of(&text[key_start..key_end]) {
-            Some(kind) => kind,
+        let kind = if let Some(kind) = keys::kind_of(&text[key_start..key_end]) {
+            kind
+        } else {
             // `Unseal Key 1`, `api key`: the word before tells.
-            None => {
-                let before = head[..key_start].strip_suffix(' ')?;
-                let letters = before.bytes().rev().take(16);
-                let letters = letters.take_while(u8::is_ascii_alphabetic).count();
-                looked_at(letters);
-                key_start -= letters + 1;
-                if letters == 0 || !text[start..].starts_with(['k', 'K']) {
-                    return None;
-                }
-                keys::kind_of(&text[key_start..key_end])?
+            let before = head[..key_start].strip_suffix(' ')?;
+            let letters = before.bytes().rev().take(16);
+            let letters = letters.take_while(u8::is_ascii_alphabetic).count();
+            looked_at(letters);
+            key_start -= letters + 1;
+            if letters == 0 || !text[start..].starts_with(['k', 'K']) {
+                return None;
             }
+            keys::kind_of(&text[key_start..key_end])?
         };
         let name = &text[key_start..key_end];
         let before = &text[..key_start];

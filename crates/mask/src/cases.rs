@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use crate::forms::FORMS;
 use crate::{Masker, tokens};
 
 /// A secret that is in no text by chance.
@@ -274,6 +275,13 @@ pub(crate) fn cases() -> Vec<(String, String, String)> {
             } else {
                 (text.replace("VALUE", CANARY), CANARY)
             };
+            cases.push((format!("{origin}, {how}"), around(how, &text), secret.to_owned()));
+        }
+    }
+    for (origin, form, own) in FORMS {
+        let secret = if own.is_empty() { CANARY } else { own };
+        let text = form.replace("VALUE", CANARY).replace("SECRET", secret);
+        for how in ["nothing", "grep -n", "syslog", "diff"] {
             cases.push((format!("{origin}, {how}"), around(how, &text), secret.to_owned()));
         }
     }

@@ -160,18 +160,9 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Objects whose name says that everything in them is a secret.
     Finder {
         kind: Kind::Secret,
-        anchors: &[
-            "secrets",
-            "tokens",
-            "passwords",
-            "passwds",
-            "passphrases",
-            "keys",
-            "credentials",
-            "creds",
-        ],
-        trigger: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*[:=]"#,
-        pattern: r#"(?i-u)(?:secrets|tokens|passwords|passwds|passphrases|api_?keys|access_?keys|secret_?keys|private_?keys|credentials|creds)\\*["']?[ \t]*(?::[ \t]*(?:\{|\r?\n)|[:=][ \t]*\[)"#,
+        anchors: &["pass", "pw", "secret", "token", "key", "cred"],
+        trigger: r#"(?i-u)(?:pass|pw|secret|token|key|cred)[a-z0-9_.-]*s\\*["']?[ \t]*[:=]"#,
+        pattern: r#"(?i-u)(?:pass|pw|secret|token|key|cred)[a-z0-9_.-]*s\\*["']?[ \t]*(?::[ \t]*(?:\{|\r?\n)|[:=][ \t]*\[)"#,
         scope: Scope::Text,
         find: container,
     },
@@ -180,7 +171,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         kind: Kind::Password,
         anchors: &["value"],
         trigger: "(?i-u)value",
-        pattern: r#"(?i-u:\b(?:name|key)\b)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]+)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:value)\\*["']?[ \t]*:[ \t]*(?:\\*"((?:[^"\\\n]|\\[^"])+)|'([^'\n]+)|([^\s"'\\{\[][^\n"]*))"#,
+        pattern: r#"(?i-u:(?:\b|parameter|option|setting|variable|_)(?:name|key)\b)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]+)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:(?:parameter|option|setting|variable|_)?value)\\*["']?[ \t]*:[ \t]*(?:\\*"((?:[^"\\\n]|\\[^"])+)|'([^'\n]+)|([^\s"'\\{\[][^\n"]*))"#,
         scope: Scope::Text,
         find: variable,
     },
@@ -220,7 +211,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
     Finder {
         kind: Kind::Password,
-        anchors: &["*"],
+        anchors: &[" *", "\t*", "\"*\""],
         trigger: r"(?m)[ \t]\x22?\*\x22?[ \t]*\r?$",
         pattern: r"(?m)^(?:\x22[^\x22\n]+\x22|[A-Za-z0-9_.@*-]+)[ \t]+(?:\x22[^\x22\n]*\x22|\*)[ \t]+(?:\x22([^\x22\n]{4,})\x22|([^\s\x22*]{4,}))[ \t]+\x22?\*\x22?[ \t]*\r?$",
         scope: Scope::Lines,
@@ -229,7 +220,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Postfix: `[smtp.example.com]:587 user:password`
     Finder {
         kind: Kind::Password,
-        anchors: &[],
+        anchors: &["]:", "smtp", "mail", "relay"],
         trigger: r"(?m)[\].:a-z0-9][ \t]+[^\s:/]+:[^\s/:]{4,}\r?$",
         pattern: r"(?m)^(?:(\[[A-Za-z0-9.-]+\](?::[0-9]+)?)|(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::[0-9]+)?)[ \t]+[A-Za-z0-9._%+@-]+:([^\s/:]{4,})\r?$",
         scope: Scope::Lines,
@@ -264,7 +255,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Keys of Ceph, wherever they stand.
     Finder {
         kind: Kind::PrivateKey,
-        anchors: &["aq"],
+        anchors: &["= aq", ": aq", "=aq", "key aq", "\"aq", "\taq"],
         trigger: "AQ[A-Za-z0-9+/]{36,38}==",
         pattern: r"(?-u:\b)(AQ[A-Za-z0-9+/]{36,38}==)",
         scope: Scope::Lines,
@@ -281,8 +272,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Passwords in mail, FTP and news protocols.
     Finder {
         kind: Kind::Password,
-        anchors: &["pass ", "login", "auth", "334 "],
-        trigger: r"PASS[ \t]|LOGIN|login|AUTH|auth|334 UGFzc3dvcmQ6",
+        anchors: &["login", "auth", "334 "],
+        trigger: r"(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]|[0-9][ \t]+(?:LOGIN|login)[ \t]|334 UGFzc3dvcmQ6",
         pattern: r"(?m)(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]+([A-Za-z0-9+/]{8,}={0,2})|^(?:[A-Za-z]?[0-9]{1,6}|[A-Za-z]\.[0-9]{1,4})[ \t]+(?:LOGIN|login)[ \t]+(?:\x22[^\x22\n]*\x22|[^\s\x22]+)[ \t]+\x22?([^\s\x22]+)|334 UGFzc3dvcmQ6[^\n]{0,8}\n(?:C:|>|->|=>)?[ \t]*([A-Za-z0-9+/]{4,}={0,2})",
         scope: Scope::Text,
         find: first_group,
@@ -324,7 +315,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     // A bootstrap token of kubeadm.
     Finder {
         kind: Kind::Token,
-        anchors: &[],
+        anchors: &["token", "kubeadm", "join"],
         trigger: r"(?-u:\b)[a-z0-9]{6}\.[a-z0-9]{16}(?-u:\b)",
         pattern: r"(?-u:\b)([a-z0-9]{6}\.[a-z0-9]{16})(?-u:\b)",
         scope: Scope::Lines,
@@ -341,7 +332,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
     Finder {
         kind: Kind::VendorToken,
-        anchors: &["mt", "nz", "od", "nt", "mj", "nj", "ot", "0."],
+        anchors: &["discord", "bot", "token", "bws", "bitwarden"],
         trigger: r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}|0\.[0-9a-f]{8}-[0-9a-f]{4}-",
         pattern: r"(?-u:\b)([MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})|(?-u:\b)(0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,})",
         scope: Scope::Lines,
@@ -479,7 +470,7 @@ fn container(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
         let word = found
             .as_str()
             .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte))
             .count();
         let before = text.as_bytes()[..found.start()]
             .iter()

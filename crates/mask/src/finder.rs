@@ -89,7 +89,7 @@ impl Finders {
             (header::FINDERS, false),
             (url::FINDERS, false),
             (command::FINDERS, false),
-            (program::FINDERS, false),
+            (program::FINDERS, true),
             (pairs::FINDERS, true),
         ];
         let mut finders = Vec::new();

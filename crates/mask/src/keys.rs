@@ -544,13 +544,33 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
         plain[length] = byte.to_ascii_lowercase();
         length += 1;
     }
-    let plain = std::str::from_utf8(&plain[..length]).unwrap_or_default();
-    let plain = plain.trim_end_matches(|character: char| character.is_ascii_digit());
+    let whole = std::str::from_utf8(&plain[..length]).unwrap_or_default();
+    let plain = whole.trim_end_matches(|character: char| character.is_ascii_digit());
+    // `b64` and `base64` end with digits of their own.
+    let form = |form: &&'static str| {
+        let before = whole.strip_suffix(form).or_else(|| plain.strip_suffix(form))?;
+        ending(before).or_else(|| pass(name_before(name, form), before))
+    };
     ending(plain)
-        .or_else(|| FORMS.iter().find_map(|form| ending(plain.strip_suffix(form)?)))
+        .or_else(|| FORMS.iter().find_map(form))
         .or_else(|| pass(name, plain))
         .or_else(|| short(name, plain))
         .or_else(|| inside(name))
+        .or_else(|| together(plain))
+}
+
+/// The name without a form at its end, and without the sign before that.
+fn name_before<'t>(name: &'t str, form: &str) -> &'t str {
+    let end = name.len().saturating_sub(form.len());
+    name.get(..end).unwrap_or(name).trim_end_matches(['_', '-', '.'])
+}
+
+/// `PASSPHRASEPROD`, `signingkeyold`: a name that is written together with whose it is.
+fn together(plain: &str) -> Option<Kind> {
+    WHICH
+        .iter()
+        .filter(|which| which.len() > 2)
+        .find_map(|which| ending(plain.strip_suffix(which)?))
 }
 
 /// `pass`, `DB_PASS`, `dbPass`, `DBPASS`.
@@ -578,7 +598,11 @@ fn short(name: &str, plain: &str) -> Option<Kind> {
             .and_then(|at| trimmed.as_bytes().get(at));
         matches!(before, Some(b'_' | b'-' | b'.'))
     };
-    if plain == "pw" || (plain.ends_with("pw") && (parted(2) || trimmed.ends_with("Pw"))) {
+    let owned = |owner: &str| OWNERS_OF_PASS.binary_search(&owner).is_ok();
+    if plain == "pw"
+        || (plain.ends_with("pw") && (parted(2) || trimmed.ends_with("Pw")))
+        || plain.strip_suffix("pw").is_some_and(owned)
+    {
         return Some(Kind::Password);
     }
     let shouted = trimmed.bytes().all(|byte| !byte.is_ascii_lowercase());
@@ -678,7 +702,7 @@ fn inside(name: &str) -> Option<Kind> {
     for (index, word) in words.iter().enumerate() {
         let word = lower(word);
         let kind = match word.as_str() {
-            "pass" if index > 0 || shouted => Some(Kind::Password),
+            "pass" | "pw" => Some(Kind::Password),
             "key" => ending(&format!("{qualifier}key")),
             other => ENDINGS
                 .iter()
@@ -740,8 +764,10 @@ pub(crate) fn holds_secrets(name: &str) -> Option<Kind> {
             )
             .then_some(Kind::ApiKey)
         }
-        _ => None,
+        // `dbPasswords`, `signing_keys`: what one of them is called says it.
+        _ => kind_of(name.strip_suffix('s')?),
     }
+    .or_else(|| kind_of(name.strip_suffix('s')?))
 }
 
 /// Keys inside an object that is called a secret which only say where the secret is, as in the volumes of a pod.
@@ -848,6 +874,12 @@ mod tests {
             "RABBITMQ_ERLANG_COOKIE",
             "Secret ID",
             "unseal key 3",
+            "gatewaySecretKeyB64",
+            "wifi-password-b64",
+            "PASSPHRASEPROD",
+            "MY_PW_OLD",
+            "pass-prod",
+            "APIPW",
             "wachtwoord",
             "Пароль",
         ] {

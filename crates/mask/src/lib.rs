@@ -30,6 +30,8 @@ mod cases;
 mod command;
 mod files;
 mod finder;
+#[cfg(test)]
+mod forms;
 mod group;
 #[cfg(test)]
 mod growth;

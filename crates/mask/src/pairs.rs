@@ -43,6 +43,15 @@ pub(crate) const FINDERS: &[Finder] = &[
         scope: Scope::Text,
         find: named,
     },
+    // `<entry key="DbPassword">…</entry>`, `<param name="token"> <value>…</value>`
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["name=", "key=", "id="],
+        trigger: r#"(?i-u:(?:name|key|id)=)["'][A-Za-z0-9_.:-]+["'][^<>\n]*>"#,
+        pattern: r#"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t](?:[^<>\n]{0,200}[ \t])?(?:[Nn]ame|[Kk]ey|[Ii]d)=["']([A-Za-z0-9_.:-]{1,100})["'][^<>\n]{0,200}>\s{0,64}(?:<(?:[Vv]alue|string)>\s{0,64})?([^<>]{1,4096}?)\s{0,64}</"#,
+        scope: Scope::Text,
+        find: named,
+    },
     // `<input type="password" value="…">`, `<meta name="csrf-token" content="…">`
     Finder {
         kind: Kind::Secret,
@@ -119,8 +128,8 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Secret,
         anchors: NAMES,
-        trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.]*['\x22*]*[ \t]+[!-~]",
-        pattern: r"(?m)(?:^|[\s(|])((?i-u:env|setenv|setx|set[ \t]+-g?x|proxy_set_header|proxy_hide_header|add_header|fastcgi_param|uwsgi_param|requestheader[ \t]+set|header[ \t]+set)[ \t]+)?((?i-u:[a-z0-9_.-]*(?:pass(?:w(?:or)?d|phrase|code)?|pw|secret|token|key|psk|cred(?:ential)?s?|authorization|auth|salt|community|cookie)[a-z0-9_.-]*))[ \t]+(?:(?:is|was|ist|lautet|es|est)[ \t]+)?(?:[:|=][ \t]+)?(?:\x22([^\x22\n]{1,400})\x22|'([^'\n]{1,400})'|`([^`\n]{1,400})`|([^\s\x22'`|]{1,1000}))",
+        trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.-]*['\x22*]*[ \t]+[!-~]",
+        pattern: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.-]*[ \t]+(?:(?:is|was|ist|lautet|es|est)[ \t]+)?(?:(?:[:|=]|->)[ \t]+)?[!-~]",
         scope: Scope::Lines,
         find: spaced,
     },
@@ -321,43 +330,97 @@ fn insert(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
     }
 }
 
+/// What sets a variable or a header to a value that follows behind a blank, in small letters.
+const SETTERS: &[&str] = &[
+    "env",
+    "setenv",
+    "setx",
+    "-x",
+    "-gx",
+    "proxy_set_header",
+    "add_header",
+    "fastcgi_param",
+    "uwsgi_param",
+    "requestheader set",
+    "header set",
+];
+
 /// A name and a value with blanks between them. The value must look like none of a sentence.
 fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
-    for captures in regex.captures_iter(text) {
-        looked_at(captures.get_match().len());
+    let bytes = text.as_bytes();
+    for found in regex.find_iter(text) {
+        looked_at(found.len());
         if !within_budget() {
             return;
         }
-        let Some(name) = captures.get(2) else { continue };
-        let Some(value) = captures.iter().skip(3).flatten().next() else {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+        let before = bytes[..found.start()].iter().rev().take(64);
+        let start = found.start() - before.take_while(|byte| is_name(byte)).count();
+        if !matches!(
+            start.checked_sub(1).map(|at| bytes[at]),
+            None | Some(b' ' | b'\t' | b'\n' | b'(' | b'|' | b':' | b'{' | b',' | b'"' | b'\'')
+        ) {
+            continue;
+        }
+        let length = bytes[found.start()..]
+            .iter()
+            .take_while(|byte| is_name(byte))
+            .count();
+        let name = start..found.start() + length;
+        let Some(kind) = keys::kind_of(&text[name.clone()]).or_else(|| two_words(text, name.clone())) else {
             continue;
         };
-        let header = name.as_str().eq_ignore_ascii_case("authorization");
-        let Some(kind) = keys::kind_of(name.as_str()) else {
-            continue;
+        // The value begins with the last character of the match.
+        let at = found.end() - 1;
+        let near = &text[at..text.floor_char_boundary(at + MAX_HEAD)];
+        let mut range = if let quote @ (b'"' | b'\'' | b'`') = near.as_bytes()[0] {
+            let end = near[1..].find([char::from(quote), '\n']);
+            at + 1..at + end.map_or(near.len(), |end| end + 1)
+        } else {
+            let end = near.find([' ', '\t', '\n', '\r', '"', '\'', '`', '|']);
+            at..at + end.unwrap_or(near.len())
         };
-        let word = value.as_str();
-        let told = captures.get(1).is_some();
-        let mut range = value.range();
-        if header {
+        let lead = text[..start].trim_end_matches([' ', '\t']);
+        let told = lead.len() < start && SETTERS.iter().any(|word| ends_with_word(lead, word));
+        let word = &text[range.clone()];
+        looked_at(word.len());
+        if text[name].eq_ignore_ascii_case("authorization") {
             // Only what a setting sets: `proxy_set_header Authorization "Bearer …"`.
             if !told {
                 continue;
             }
-            let scheme = word.find(' ').map_or(0, |blank| blank + 1);
-            range.start += scheme;
+            range.start += word.find(' ').map_or(0, |blank| blank + 1);
         } else if !(told || is_random(word)) || is_path(word) || is_prose_word(word) {
             continue;
         }
-        if !told && word.contains(['(', ')', '{', '}', '<', '>', '=', '\\']) {
+        if (!told && word.contains(['(', ')', '{', '}', '<', '>', '=', '\\'])) || word.starts_with('$') {
             continue;
         }
         let trimmed = text[range.clone()].trim_end_matches([';', ',', '.', ')']).len();
-        if text[range.clone()].starts_with('$') {
-            continue;
-        }
         add(range.start..range.start + trimmed, text, kind, spans);
     }
+}
+
+/// Whether a text ends with this word, in any case.
+fn ends_with_word(text: &str, word: &str) -> bool {
+    let Some(at) = text.len().checked_sub(word.len()) else {
+        return false;
+    };
+    text.as_bytes()[at..].eq_ignore_ascii_case(word.as_bytes())
+        && at
+            .checked_sub(1)
+            .is_none_or(|before| text.as_bytes()[before].is_ascii_whitespace())
+}
+
+/// `the api key is …`: the word before `key` tells.
+fn two_words(text: &str, name: Range<usize>) -> Option<Kind> {
+    if !text[name.clone()].eq_ignore_ascii_case("key") {
+        return None;
+    }
+    let before = text[..name.start].strip_suffix(' ')?;
+    let letters = before.bytes().rev().take(16);
+    let letters = letters.take_while(u8::is_ascii_alphabetic).count();
+    keys::kind_of(&text[before.len() - letters..name.end])
 }
 
 /// How the cells of a row are parted.
@@ -424,7 +487,7 @@ fn tables(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         if found.start() < covered {
             continue;
         }
-        // A row of names is no longer than this.
+        // Only a row with something that parts its cells is one, and its line feed is near.
         let near = text.ceil_char_boundary(found.start().saturating_sub(MAX_HEAD));
         let far = text.floor_char_boundary(found.start() + MAX_HEAD);
         let begins = text[near..found.start()].rfind('\n').map(|at| near + at + 1);

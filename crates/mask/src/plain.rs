@@ -20,7 +20,7 @@ pub(crate) struct Plain {
 impl Plain {
     /// The plain text, or nothing if the text is plain already.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let first = first_odd(text)?;
+        let first = next_odd(text)?;
         looked_at(text.len());
         let mut plain = Self {
             text: String::with_capacity(text.len()),
@@ -34,8 +34,18 @@ impl Plain {
         let mut next = first;
         while let Some(letter) = text[next..].chars().next() {
             let at = next;
+            // What is plain is taken over as it is, to the next odd character.
+            let run = next_odd(&text[at..]).unwrap_or(text.len() - at);
+            if run > 0 {
+                plain.follow(at);
+                plain.text.push_str(&text[at..at + run]);
+                next = at + run;
+                continue;
+            }
             // `\u0070` in a string of JSON.
             let written = escaped(&text[at..]);
+            // A quote within a value ends it only in one of the two ways to read it.
+            plain.erases |= written == Some('"');
             let length = written.map_or(letter.len_utf8(), |_| ESCAPE);
             next += length;
             let replaced = match written.map_or_else(|| odd(letter), |letter| Some(Odd::As(letter))) {
@@ -59,20 +69,25 @@ impl Plain {
                 }
             };
             let Some(replaced) = replaced else { continue };
-            let here = plain.text.len();
-            let follows = plain
-                .runs
-                .last()
-                .is_some_and(|(begin, there)| there + (here - begin) == at);
-            if !follows {
-                plain.runs.push((here, at));
-            }
+            plain.follow(at);
             plain.text.push(replaced);
             if replaced.len_utf8() != length {
                 plain.runs.push((plain.text.len(), at + length));
             }
         }
         Some(plain)
+    }
+
+    /// Says that what comes now stands at this place in the original.
+    fn follow(&mut self, at: usize) {
+        let here = self.text.len();
+        let follows = self
+            .runs
+            .last()
+            .is_some_and(|(begin, there)| there + (here - begin) == at);
+        if !follows {
+            self.runs.push((here, at));
+        }
     }
 
     /// Where a part of this text is in the original.
@@ -138,33 +153,22 @@ const ESCAPE: usize = 6;
 fn escaped(text: &str) -> Option<char> {
     let digits = text.strip_prefix("\\u00")?.get(..2)?;
     let letter = char::from(u8::from_str_radix(digits, 16).ok()?);
-    (letter.is_ascii_alphanumeric() || letter == '_' || letter == '-').then_some(letter)
+    (letter.is_ascii_alphanumeric() || "_-\":=&<>'".contains(letter)).then_some(letter)
 }
 
-/// Where the first odd character is.
-fn first_odd(text: &str) -> Option<usize> {
-    let first = first_odd_character(text);
-    let head = &text[..first.unwrap_or(text.len())];
-    // Most texts have no backslash.
-    let escape = head
-        .match_indices("\\u00")
-        .map(|(at, _)| at)
-        .find(|at| escaped(&text[*at..]).is_some());
-    escape.or(first)
-}
-
-fn first_odd_character(text: &str) -> Option<usize> {
+/// Where the next odd character or escape is.
+fn next_odd(text: &str) -> Option<usize> {
     let suspect = |byte: &u8| {
         matches!(
             byte,
-            0..=8 | 11 | 12 | 14..=31 | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef
+            0..=8 | 11 | 12 | 14..=31 | b'\\' | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef
         )
     };
     let mut at = 0;
     while let Some(found) = text.as_bytes()[at..].iter().position(suspect) {
         at += found;
         let letter = text[at..].chars().next()?;
-        if is_odd(letter) {
+        if is_odd(letter) || escaped(&text[at..]).is_some() {
             return Some(at);
         }
         at += letter.len_utf8();

@@ -228,7 +228,7 @@ fn syslog_rest(bytes: &[u8]) -> usize {
             return at + length + 1;
         }
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/()[]".contains(byte);
-        if word.is_empty() || !word.iter().all(plain) {
+        if word.is_empty() || word == b"-" || !word.iter().all(plain) {
             return 0;
         }
         at += length + 1;
@@ -341,6 +341,7 @@ mod tests {
             ("Nov 15 05:28:26 delly app[12]:   a: b", "  a: b"),
             ("2026-11-15T05:28:26.1Z delly app[12]: a: b", "a: b"),
             ("2026-11-15T05:28:26.1Z stdout F   a: b", "  a: b"),
+            ("2026-11-15T05:28:26.1Z - name: b", "- name: b"),
             ("<13>Nov 15 05:28:26 delly app: a: b", "a: b"),
             ("web-1  | a: b", "a: b"),
             ("[pod/web/app] a: b", "a: b"),
