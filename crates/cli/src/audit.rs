@@ -306,7 +306,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let entries = store.audit_entries(&filter).await?;
     globals.print_lines(&entries, |paint| {
         if entries.is_empty() {
-            return "nobody did anything yet\n".to_owned();
+            return "the audit log is empty\n".to_owned();
         }
         let mut table = Table::new(&["number", "when", "who", "what", "about"]);
         for entry in &entries {

@@ -90,7 +90,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         Cancelled::Ended => format!("{session} had ended before: it is {status}\n"),
         Cancelled::Now | Cancelled::Requested if is_end(status) => format!("{session} is {status}\n"),
         Cancelled::Now | Cancelled::Requested => {
-            format!("{session} is being stopped by whoever works on it, now or next\n")
+            format!("{session} is being stopped: the process that works on it ends it\n")
         }
     })?;
     Ok(match cancelled {

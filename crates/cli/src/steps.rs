@@ -125,7 +125,7 @@ impl Steps {
                 bad(format!("denied by {}{why}", visible(by.as_str())))
             }
             EventBody::HoldEdited { by, .. } => good(format!("changed by {}", visible(by.as_str()))),
-            EventBody::HoldExpired { .. } => bad("nobody decided in time".to_owned()),
+            EventBody::HoldExpired { .. } => bad("the approval expired: no decision in time".to_owned()),
             EventBody::VerificationCompleted {
                 resource, outcome, ..
             } => {

@@ -122,7 +122,7 @@ pub(crate) async fn trace(store: &Store, named: &str) -> Result<Trace, Failure> 
     let (session, run) = if named.starts_with("ses_") {
         let session = store.find_session(named).await?.submitted.id;
         let run = store.runs(&session).await?.pop().ok_or_else(|| {
-            Failure::unsuccessful(format!("nobody has worked on `{session}` yet: it has no run"))
+            Failure::unsuccessful(format!("`{session}` has no run yet: no worker has started it"))
         })?;
         (session, run)
     } else {

@@ -409,7 +409,7 @@ impl Inner {
         }
     }
 
-    /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers anew.
+    /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers again.
     pub(crate) fn park(&self, session: SessionId, epoch: u64, tape: Tape) {
         let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
         if parked.len() >= PARKED

@@ -90,7 +90,7 @@ impl Gate {
     /// what is stored of the token with which it was accepted.
     ///
     /// Asks every rule again, against what is known now: an approval does not make a resource exist, a state
-    /// pass or a policy silent. After a restart the caller first resolves [`Hold::resources`] anew.
+    /// pass or a policy silent. After a restart the caller first resolves [`Hold::resources`] again.
     pub fn redeem(
         &self,
         world: &mut World,

@@ -493,7 +493,7 @@ fn forget(index: &mut BTreeMap<String, BTreeSet<ResourceId>>, name: &str, id: &R
 /// What a reset keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Keep {
-    /// Nothing: everything must be discovered anew.
+    /// Nothing: everything must be discovered again.
     Nothing,
     /// What is pinned.
     Pinned,

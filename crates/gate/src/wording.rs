@@ -119,7 +119,7 @@ impl Plan {
         let undo = match self.undo() {
             Undo::Reversible => "reversible",
             Undo::NotByItself => "not reversible by itself",
-            Undo::Unknown => "nobody can tell whether it is reversible",
+            Undo::Unknown => "reversibility unknown",
         };
         let risk = match self.risk {
             RiskLevel::High => "; high risk",
@@ -239,7 +239,7 @@ mod tests {
                     json!({"action": "command", "command": "rm -r /srv"}),
                     Some("rm -r /srv"),
                 ),
-                "whatever the command reaches on 1 container; nobody can tell whether it is reversible",
+                "whatever the command reaches on 1 container; reversibility unknown",
             ),
             (
                 plan(

@@ -2,7 +2,7 @@
 //!
 //! `PLACEMENT_EXPORT=FOLDER` also writes the instances as JSON, for `scripts/bench-placement-cpsat`.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
+#![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 #[path = "../tests/instances/mod.rs"]
 mod instances;

@@ -1,6 +1,6 @@
 //! What people read: refused inputs, conflicts, plans and pictures, as snapshots.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod instances;
 

@@ -1,6 +1,6 @@
 //! The examples of `docs/placement.md` are what the solver really says.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
 use std::fmt::Write as _;
 use std::path::Path;

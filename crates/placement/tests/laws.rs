@@ -1,6 +1,6 @@
 //! Laws that hold for every input.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod instances;
 

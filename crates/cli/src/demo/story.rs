@@ -87,7 +87,7 @@ impl Story {
                 &format!("denied by {}: {}", visible(by.as_str()), visible(reason)),
             )],
             EventBody::HoldExpired { .. } => {
-                vec![self.line("human", Tone::Bad, "nobody decided in time")]
+                vec![self.line("human", Tone::Bad, "the approval expired: no decision in time")]
             }
             EventBody::VerificationRequired { resource, .. } => vec![self.line(
                 "gate",

@@ -1,4 +1,4 @@
-//! How a container is made anew: as it was made before, from another image.
+//! How a container is recreated: as it was created before, from another image.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A container from another image: pulled first, then made anew under the same name. The old one is kept aside until the
+//! A container from another image: pulled first, then recreated under the same name. The old one is kept aside until the
 //! new one runs, and comes back if it does not.
 
 use std::time::Duration;
@@ -26,7 +26,7 @@ const PULL: Duration = Duration::from_mins(10);
 const SETTLE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What came of making a container anew.
+/// The result of recreating a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recreated {
     /// The id of the new container.
@@ -41,7 +41,7 @@ pub struct Recreated {
 }
 
 impl Docker {
-    /// Makes a container anew from this image, with everything else as it was.
+    /// Recreates a container from this image, with everything else as it was.
     pub async fn update(
         &self,
         started: &Started,
@@ -78,7 +78,7 @@ impl Docker {
         // Whoever stops waiting must not leave it half done: it goes on until one of the two runs.
         let id = tokio::spawn(Box::pin(async move { swap.run(blueprint).await }))
             .await
-            .map_err(|_| self.not_understood("making the container anew broke off"))??;
+            .map_err(|_| self.not_understood("recreating the container was interrupted"))??;
         Ok(Recreated {
             id,
             image: image.as_str().to_owned(),

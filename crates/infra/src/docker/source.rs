@@ -56,7 +56,7 @@ impl Docker {
         }
     }
 
-    /// How often the engine started each anew: a list of containers does not say.
+    /// How often the engine restarted each: a list of containers does not say.
     async fn restart_counts(&self, containers: &[Container]) -> Vec<Option<i64>> {
         let names: Vec<String> = containers
             .iter()

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A container in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Container {
-    /// Its name, which it keeps when it is made anew.
+    /// Its name, which it keeps when it is recreated.
     pub name: String,
     /// Its id, which it does not.
     pub id: String,
@@ -60,9 +60,9 @@ pub struct Details {
     /// What the engine says went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How often the engine started it anew.
+    /// How often the engine restarted it.
     pub restart_count: i64,
-    /// When the engine starts it anew: `always`, `unless-stopped`, `on-failure`, `no`.
+    /// When the engine restarts it: `always`, `unless-stopped`, `on-failure`, `no`.
     pub restart_policy: Option<String>,
     /// What its health check says.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -26,7 +26,7 @@ impl MailGateway {
         if answer.status != 401 {
             return self.data_of(&answer);
         }
-        // The ticket may have run out early: the other side was started anew, or its clock was set.
+        // The ticket may have expired early: the gateway restarted, or its clock was set.
         *self.inner.ticket.lock().await = None;
         let answer = self.once(path).await?;
         self.data_of(&answer)

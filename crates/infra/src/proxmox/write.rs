@@ -18,7 +18,7 @@ pub enum Change<'a> {
     Stop,
     /// Lets a guest or a node go down in order.
     Shutdown,
-    /// Lets a guest or a node come up anew.
+    /// Restarts a guest or a node.
     Reboot,
     /// Deletes a guest that does not run.
     Delete,

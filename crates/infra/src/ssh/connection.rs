@@ -1,4 +1,4 @@
-//! The connection: known by its host key, signed in, kept, and made anew when it is gone.
+//! The connection: known by its host key, signed in, kept, and opened again when it is lost.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;

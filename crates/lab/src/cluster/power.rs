@@ -21,9 +21,9 @@ pub enum Power {
     Stop,
     /// It is asked to end.
     Shutdown,
-    /// It is asked to end, and begins anew.
+    /// It is asked to stop, and starts again.
     Reboot,
-    /// It is killed, and begins anew; virtual machines only.
+    /// It is killed, and starts again; virtual machines only.
     Reset,
     /// It stands still; virtual machines only.
     Suspend,

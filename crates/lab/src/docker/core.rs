@@ -73,7 +73,7 @@ pub(super) struct Core {
     pub(super) alive: CancellationToken,
     state: Mutex<State>,
     registry: Vec<ImageSpec>,
-    /// The machines that containers of some name get, however often they are made anew.
+    /// The machines that containers of some name get, however often they are recreated.
     templates: BTreeMap<String, Spec>,
     folder: TempDir,
 }

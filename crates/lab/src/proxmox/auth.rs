@@ -16,7 +16,7 @@ use crate::cluster::now;
 /// How long a ticket is good for, in seconds.
 const LIFETIME: i64 = 7200;
 
-/// How one can sign in. Made up anew at each start of the lab.
+/// How one can sign in. Generated at each start of the lab.
 #[derive(Clone)]
 pub struct Credentials {
     /// The administrator: `root@pam`.

@@ -8,7 +8,7 @@ use russh::keys::{Algorithm, PrivateKey, PublicKey};
 
 use super::Error;
 
-/// How to sign in as root. Made up anew at each start of the lab.
+/// How to sign in as root. Generated at each start of the lab.
 #[derive(Clone)]
 pub struct Access {
     /// The password.

@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use interlock_gate::{
-    Catalogue, Decision, Ended, Gate, Options as GateOptions, Report, ResolvedResource, Session,
-    SessionOptions, Situation, Started, World,
-};
+use interlock_gate::Started;
 use interlock_infra::options::{Options, Proxmox, Ssh, Tls};
 use interlock_infra::{Error, Form, Infra, Job, Limits, Output, Secrets};
 use interlock_lab::cluster::{self, Cluster, Place};
@@ -16,12 +13,11 @@ use interlock_lab::machine::{Exec, File, Isolation, Machine, Machines, Spec, Wis
 use interlock_lab::proxmox::{self, Credentials};
 use interlock_lab::ssh;
 use interlock_lab::topology::{Guest, GuestKind, Node, Storage, Topology};
-use interlock_protocol::{
-    CallId, ExecutionId, Outcome, ResourceId, SessionId, SocketKind, ToolCall, ToolName,
-};
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use interlock_protocol::{ResourceId, SocketKind};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
+
+use super::permits::started;
 
 /// A guest with everything that this system has.
 pub(crate) const WHOLE: &str = "lxc:delly:141";
@@ -274,42 +270,6 @@ impl Stage {
 
 /// The proof that the gate let a command run that only reads.
 pub(crate) fn reading(resource: &str) -> Started {
-    let gate = Gate::new(Arc::new(Catalogue::built_in().unwrap()), GateOptions::default());
-    let mut world = World::default();
-    let mut session = Session::new(SessionId::new("ses_1").unwrap(), SessionOptions::default());
-    let agent = ExecutionId::new("exe_1").unwrap();
-    let mut begin = |session: &mut Session, number: u32, tool: &str, arguments: Value| -> Started {
-        let Value::Object(arguments) = arguments else {
-            unreachable!("arguments are an object")
-        };
-        let call = ToolCall {
-            id: CallId::new(format!("call_{number}")).unwrap(),
-            tool: ToolName::new(tool).unwrap(),
-            arguments,
-        };
-        let now = Timestamp::now();
-        let decision = gate.decide(&mut world, session, &agent, call, Situation::at(now));
-        let Decision::Allow(permit) = decision else {
-            unreachable!("{decision:?}")
-        };
-        permit.begin(world.kill_switch, now).unwrap()
-    };
-    let search = begin(&mut session, 1, "infra_query", json!({"action": "list"}));
-    let now = Timestamp::now();
-    let receipt = search.finish(Ended {
-        outcome: Outcome::Succeeded,
-        finished_at: Some(now),
-        exit_code: None,
-        output_hash: None,
-        summary: String::new(),
-    });
-    let report = Report {
-        receipt: &receipt,
-        evidence: None,
-        discovered: vec![ResolvedResource::new(resource.parse().unwrap(), "it")],
-    };
-    let mut other = World::default();
-    gate.settle(&mut other, &mut session, report, now).unwrap();
     let arguments = json!({"action": "exec", "target_host": resource, "command": "uptime"});
-    begin(&mut session, 2, "infra_read", arguments)
+    started(resource, "infra_read", arguments)
 }

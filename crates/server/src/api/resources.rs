@@ -65,7 +65,7 @@ async fn connections(State(app): State<App>) -> Json<ConnectionList> {
     })
 }
 
-/// How old what is shown may be, where nobody asks for it anew.
+/// How old what is shown may be, unless a refresh is asked for.
 pub(super) const NOT_OLDER: Duration = Duration::from_secs(30);
 
 /// A resource as it is shown. What a connection reports about it may hold secrets.
@@ -118,7 +118,7 @@ pub(crate) struct Listing {
     /// Only those with this text in id, name or alias
     #[param(min_length = 1, max_length = 200)]
     pub(crate) search: Option<String>,
-    /// Whether to ask every connection anew
+    /// Whether to ask every connection now, instead of showing the last result
     #[param(default = false)]
     pub(crate) refresh: Option<bool>,
 }

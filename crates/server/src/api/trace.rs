@@ -68,7 +68,7 @@ async fn trace(
         None => runs.into_iter().next_back().ok_or_else(|| {
             Problem::new(
                 Code::NotFound,
-                "nobody has worked on this session yet: it has no run",
+                "this session has no run yet: no worker has started it",
             )
             .hint("wait until it is in progress")
         })?,

@@ -95,7 +95,7 @@ impl Rights {
                 }
             };
             if standing != Standing::Good {
-                // Whoever comes next is looked at anew.
+                // The next subscriber is checked again.
                 self.forget(&key);
                 sender.send_replace(standing);
                 return;

@@ -120,10 +120,10 @@ const fn direction(query: &SessionQuery) -> &'static str {
     if query.ascending { "ASC" } else { "DESC" }
 }
 
-/// The sessions of a page: of those at rest, in order, what could be on it, and all that are in hand.
+/// The sessions of a page: of the ended ones, in order, those that could be on it, and all active ones.
 ///
-/// Each of the few in hand moves those at rest by one place at the most: what is further before the page than they are
-/// many is stepped over in the index, and not sorted.
+/// Active sessions shift a page by at most as many rows as there are of them, so the rows before that are skipped in the index
+/// and not sorted.
 fn page(conn: &Connection, query: &SessionQuery) -> Result<Vec<i64>, Error> {
     let (column, index) = order(query.sort);
     let way = direction(query);

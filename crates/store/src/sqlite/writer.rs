@@ -15,7 +15,7 @@ pub(super) const QUEUE: usize = 256;
 /// How many jobs are kept together at most: nobody waits longer than for these.
 const GROUP: usize = 128;
 
-/// Something to do with the connection that writes. It may be asked more than once, and starts anew each time.
+/// Something to do with the connection that writes. It may be asked more than once, and starts over each time.
 pub(super) trait Job: Send {
     fn is_durable(&self) -> bool;
     fn run(&mut self, conn: &Connection) -> Result<(), Error>;

@@ -24,7 +24,7 @@ const DEFAULTS = { actor: '', action: '', subject: '' };
 const COLUMNS: Column<Entry>[] = [
   { key: 'number', title: 'No.', align: 'right', sortable: false, value: ({ number }) => number, render: ({ number }) => count(number) },
   { key: 'at', title: 'When', sortable: false, value: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
-  { key: 'actor', title: 'Who', sortable: false, value: ({ actor }) => actor, render: ({ actor }) => actor ?? <span className="dim">the server</span> },
+  { key: 'actor', title: 'Who', sortable: false, value: ({ actor }) => actor, render: ({ actor, action }) => actor ?? <span className="dim">{action === 'sign_in.failed' ? 'not signed in' : 'the server'}</span> },
   { key: 'action', title: 'What', sortable: false, value: ({ action }) => action, render: ({ action }) => <span className="nowrap"><Mono>{action}</Mono></span> },
   { key: 'subject', title: 'To what', sortable: false, value: ({ subject }) => subject, render: ({ subject }) => (subject ? <Mono>{subject}</Mono> : <span className="dim">–</span>) },
   {
