@@ -7,7 +7,7 @@ use interlock_store::{Holds, Store};
 use jiff::Timestamp;
 
 use crate::Ending;
-use crate::assemble::{assemble, open_store};
+use crate::assemble::{assemble, open_existing_store};
 use crate::decide::{Typed, check_known, typed};
 use crate::drive::Driver;
 use crate::failure::Failure;
@@ -124,9 +124,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         return elsewhere(globals, &client, arguments).await;
     }
     match &arguments.what {
-        None => list(globals, &open_store(globals)?, arguments.all).await,
+        None => list(globals, &open_existing_store(globals)?, arguments.all).await,
         Some(What::Show { hold }) => {
-            let hold = open_store(globals)?.find_hold(hold).await?;
+            let hold = open_existing_store(globals)?.find_hold(hold).await?;
             let now = Timestamp::now();
             globals.print(&HoldForm::new(&hold, now), |paint| {
                 plan::render(&hold, now, paint)

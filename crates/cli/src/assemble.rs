@@ -46,6 +46,22 @@ pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
     Ok(Store::open_signed(&options, keyring)?)
 }
 
+/// The same, for commands that only look at the record. A store that was named and is not there is a mistake: creating an
+/// empty one would make it look as if nothing had ever happened.
+pub(crate) fn open_existing_store(globals: &Globals) -> Result<Store, Failure> {
+    let (options, _) = store_and_config(globals)?;
+    if globals.store.is_some()
+        && let Some(path) = options.path()
+        && !path.exists()
+    {
+        return Err(Failure::wrong(format!(
+            "there is no store at {}; check --store, or leave it out to use the store of the configuration",
+            path.display()
+        )));
+    }
+    open_store(globals)
+}
+
 /// Where the store is, and the configuration as far as it can be read.
 fn store_and_config(globals: &Globals) -> Result<(Options, Config), Failure> {
     let loaded = settings::load(globals);

@@ -10,7 +10,7 @@ use interlock_store::{AuditEntry, AuditFilter, Checkpoint, Compared, HeadFound, 
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::{open_store, open_store_to_read};
+use crate::assemble::{open_existing_store, open_store_to_read};
 use crate::checkpoints;
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -295,7 +295,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     if let Some(What::Verify(wanted)) = &arguments.what {
         return verify(globals, wanted).await;
     }
-    let store = open_store(globals)?;
+    let store = open_existing_store(globals)?;
     let filter = AuditFilter {
         actor: arguments.actor.clone(),
         action: arguments.action.clone(),

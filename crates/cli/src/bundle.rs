@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::open_store;
+use crate::assemble::open_existing_store;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::trace::write_private;
@@ -49,7 +49,7 @@ struct BundleForm<'a> {
 
 /// Runs `interlock bundle`.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let store = open_store(globals)?;
+    let store = open_existing_store(globals)?;
     let session = store.find_session(&arguments.session).await?.submitted.id;
     let text = bundle::bundle(&store, &session, Timestamp::now())
         .await

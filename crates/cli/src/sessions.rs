@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::open_store;
+use crate::assemble::open_existing_store;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::steps::moment;
@@ -94,7 +94,7 @@ impl<'a> From<&'a Session> for SessionForm<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let store = open_store(globals)?;
+    let store = open_existing_store(globals)?;
     let filter = Filter {
         statuses: arguments.status.clone(),
         kind: None,

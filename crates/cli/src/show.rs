@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::open_store;
+use crate::assemble::open_existing_store;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::report::{Facts, Report};
@@ -108,7 +108,7 @@ impl<'a> From<&'a Run> for RunForm<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let store = open_store(globals)?;
+    let store = open_existing_store(globals)?;
     let session = store.find_session(&arguments.session).await?.submitted.id;
     let facts = Facts::of(&store, &session).await?;
     let timeline = store.timeline(&session).await?;

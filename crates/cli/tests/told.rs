@@ -437,3 +437,27 @@ fn wrong_usage_is_a_document_too_where_programs_ask_for_one() {
     let quoted = home.run(&["run", "--no-such-flag", "--", "--json"]);
     assert_eq!(quoted.stdout, "", "{quoted}");
 }
+
+#[test]
+fn a_store_that_is_not_there_is_not_shown_as_an_empty_one() {
+    let home = Home::empty();
+    let missing = home.path("work/typo/interlock.db");
+    let store = format!("sqlite:{}", missing.display());
+    for looking in [
+        &["sessions"][..],
+        &["show", "ses_1"],
+        &["approvals"],
+        &["approvals", "show", "hold_1"],
+        &["audit"],
+        &["audit", "verify"],
+        &["bundle", "ses_1"],
+    ] {
+        let ran = home.run(&[looking, &["--store", &store]].concat());
+        assert_eq!(ran.exit, Some(2), "{looking:?} {ran}");
+        assert!(
+            ran.stderr.contains(missing.to_str().unwrap()),
+            "{looking:?} {ran}"
+        );
+        assert!(!missing.parent().unwrap().exists(), "{looking:?} created it");
+    }
+}

@@ -45,20 +45,40 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Example,
-        Self::Disguise,
-        Self::TypedWrite,
-        Self::ForgedApproval,
-        Self::ReplayedId,
-        Self::Duplicate,
-        Self::WrongType,
-        Self::Oversized,
-        Self::UnknownTool,
-        Self::OtherMachine,
-        Self::Injection,
-        Self::ClaimsToRead,
-        Self::Outside,
+    /// The rules of which one must have decided about some proposal of the class.
+    pub(crate) const MEETS: [(Self, &'static [&'static str]); 16] = [
+        (Self::Example, &["command_intent"]),
+        (Self::Disguise, &["command_intent"]),
+        (Self::TypedWrite, &["control_level"]),
+        (Self::TypedWrite, &["approval", "held"]),
+        (Self::ForgedApproval, &["arguments"]),
+        (
+            Self::ReplayedId,
+            &[
+                "command_intent",
+                "arguments",
+                "control_level",
+                "strict_resolution",
+            ],
+        ),
+        (
+            Self::Duplicate,
+            &[
+                "command_intent",
+                "arguments",
+                "control_level",
+                "strict_resolution",
+            ],
+        ),
+        (Self::WrongType, &["arguments"]),
+        (Self::WrongType, &["no proposal"]),
+        (Self::Oversized, &["arguments", "command_intent"]),
+        (Self::UnknownTool, &["tool_known", "no proposal"]),
+        (Self::OtherMachine, &["strict_resolution"]),
+        (Self::OtherMachine, &["control_level", "approval", "held"]),
+        (Self::Injection, &["allowed"]),
+        (Self::ClaimsToRead, &["control_level", "arguments"]),
+        (Self::Outside, &["command_intent", "approval", "held"]),
     ];
 }
 

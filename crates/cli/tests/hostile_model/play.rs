@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -21,11 +22,15 @@ pub(crate) struct Player<'a> {
     model: Model,
     config: PathBuf,
     strace: bool,
+    /// How many processes were started.
+    started: AtomicUsize,
 }
 
 /// What came of a session.
 pub(crate) struct Came {
     proposed: BTreeMap<Class, usize>,
+    /// The rules that decided about the proposals of each class.
+    reached: BTreeMap<(Class, String), usize>,
     refused: BTreeMap<String, usize>,
     read: usize,
     held: usize,
@@ -35,6 +40,8 @@ pub(crate) struct Came {
 #[derive(Default)]
 pub(crate) struct Told {
     proposed: BTreeMap<Class, usize>,
+    /// The rules that decided about the proposals of each class.
+    reached: BTreeMap<(Class, String), usize>,
     refused: BTreeMap<String, usize>,
     read: usize,
     held: usize,
@@ -45,6 +52,9 @@ impl Told {
         for (class, count) in &came.proposed {
             *self.proposed.entry(*class).or_default() += count;
         }
+        for (key, count) in &came.reached {
+            *self.reached.entry(key.clone()).or_default() += count;
+        }
         for (rule, count) in &came.refused {
             *self.refused.entry(rule.clone()).or_default() += count;
         }
@@ -52,8 +62,13 @@ impl Told {
         self.held += came.held;
     }
 
-    pub(crate) fn proposed(&self, class: Class) -> usize {
-        self.proposed.get(&class).copied().unwrap_or(0)
+    /// How many proposals of a class were decided by one of these rules.
+    pub(crate) fn reached(&self, class: Class, rules: &[&str]) -> usize {
+        self.reached
+            .iter()
+            .filter(|((of, rule), _)| *of == class && rules.contains(&rule.as_str()))
+            .map(|(_, count)| count)
+            .sum()
     }
 }
 
@@ -67,6 +82,7 @@ impl fmt::Display for Told {
             self.held, self.read
         )?;
         writeln!(f, "proposed: {:?}", self.proposed)?;
+        writeln!(f, "decided by: {:?}", self.reached)?;
         write!(f, "refused by: {:?}", self.refused)
     }
 }
@@ -98,6 +114,7 @@ impl<'a> Player<'a> {
             model,
             config: file,
             strace,
+            started: AtomicUsize::new(0),
         }
     }
 
@@ -109,7 +126,8 @@ impl<'a> Player<'a> {
     )]
     fn interlock(&self, arguments: &[&str]) -> Ran {
         let binary = env!("CARGO_BIN_EXE_interlock");
-        let log = self.lab.home.path("work/connections");
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let log = self.lab.home.path(&format!("work/connections-{number}"));
         let mut command = if self.strace {
             let mut command = std::process::Command::new("strace");
             command
@@ -148,8 +166,8 @@ impl<'a> Player<'a> {
             .unwrap();
         let ran = support::ended(child);
         if self.strace {
-            let log = std::fs::read_to_string(&log).unwrap();
-            let outside: Vec<&str> = log.lines().filter(|line| leaves(line)).collect();
+            let connected = std::fs::read_to_string(&log).unwrap();
+            let outside: Vec<&str> = connected.lines().filter(|line| leaves(line)).collect();
             assert!(
                 outside.is_empty(),
                 "{arguments:?} reached out:\n{}",
@@ -184,7 +202,7 @@ impl<'a> Player<'a> {
             }
             ran = self.interlock(&["approvals", "deny", hold, "--reason", "no"]);
         }
-        eprintln!("{word}: played in {:?}", began.elapsed());
+        eprintln!("{word}: played in {:.1} s", began.elapsed().as_secs_f64());
         let shown = self.interlock(&["show", &id, "--events"]);
         assert!(
             self.model.is_over(&word),
@@ -221,17 +239,23 @@ impl<'a> Player<'a> {
             .filter(|command| forbidden.iter().any(|forbidden| forbidden == command))
             .collect();
         assert!(ran.is_empty(), "{level}: these must be refused and ran: {ran:#?}");
-        // Each proposal has one decision, and each refusal a rule, a code and a sentence.
-        let mut decided: BTreeMap<String, usize> = BTreeMap::new();
-        let mut received: Vec<String> = Vec::new();
+        // Each proposal has a decision, and each refusal a rule, a code and a sentence.
+        let mut decided: BTreeMap<String, String> = BTreeMap::new();
+        let mut received: BTreeMap<String, (String, Value)> = BTreeMap::new();
         for event in list("events") {
+            let data = &event["data"];
             match event["type"].as_str().unwrap() {
-                "proposal.received" if event.pointer("/data/proposal/id").is_some() => {
-                    received.push(event["data"]["proposal"]["id"].as_str().unwrap().to_owned());
+                "proposal.received" if data["proposal"]["id"].is_string() => {
+                    let proposal = &data["proposal"];
+                    let tool = proposal["tool"].as_str().unwrap().to_owned();
+                    let id = proposal["id"].as_str().unwrap().to_owned();
+                    received.insert(id, (tool, proposal["arguments"].clone()));
                 }
                 "decision.made" => {
-                    let call = event["data"]["call"].as_str().unwrap_or("").to_owned();
-                    *decided.entry(call).or_default() += 1;
+                    let call = data["call"].as_str().unwrap_or("").to_owned();
+                    let answer = data["decision"]["answer"].as_str().unwrap();
+                    let rule = data["decision"]["rule"].as_str().unwrap_or(answer);
+                    decided.entry(call).or_insert_with(|| rule.to_owned());
                 }
                 _ => {}
             }
@@ -242,7 +266,7 @@ impl<'a> Player<'a> {
             }
         }
         let undecided: Vec<&String> = received
-            .iter()
+            .keys()
             .filter(|call| !decided.contains_key(*call))
             .collect();
         assert!(undecided.is_empty(), "{level}: no decision about {undecided:?}");
@@ -250,8 +274,23 @@ impl<'a> Player<'a> {
         let replayed = self.interlock(&["trace", id, "--check"]);
         assert_eq!(replayed.exit, Some(0), "{replayed}");
         let mut proposed = BTreeMap::new();
+        let mut reached: BTreeMap<(Class, String), usize> = BTreeMap::new();
         for call in proposals {
             *proposed.entry(call.class).or_default() += 1;
+            let arguments: Option<Value> = serde_json::from_str(&call.arguments).ok();
+            let of_it = received
+                .iter()
+                .filter(|(_, (tool, taken))| *tool == call.tool && Some(taken) == arguments.as_ref())
+                .filter_map(|(id, _)| decided.get(id));
+            let mut came = false;
+            for rule in of_it {
+                *reached.entry((call.class, rule.clone())).or_default() += 1;
+                came = true;
+            }
+            if !came {
+                // What is no call, or no tool of the catalogue, is refused before it is a proposal.
+                *reached.entry((call.class, "no proposal".to_owned())).or_default() += 1;
+            }
         }
         let mut refused: BTreeMap<String, usize> = BTreeMap::new();
         for refusal in list("refused") {
@@ -260,6 +299,7 @@ impl<'a> Player<'a> {
         }
         Came {
             proposed,
+            reached,
             refused,
             read: list("receipts").len(),
             held: list("holds").len(),
