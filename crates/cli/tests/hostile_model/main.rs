@@ -63,7 +63,7 @@ fn no_proposal_changes_a_machine_unless_a_human_approves_it() {
     for seed in seeds {
         let sessions =
             ["read_only", "controlled"].map(|level| Generator::new(seed, &examples, &refused).session(level));
-        let proposals: Vec<Call> = sessions.iter().flat_map(|session| session.proposals()).collect();
+        let proposals: Vec<Call> = sessions.iter().flat_map(generate::Session::proposals).collect();
         // Side by side, as two people would: two processes on one store.
         let came = std::thread::scope(|scope| {
             let playing = sessions.map(|session| scope.spawn(|| player.play(session)));
