@@ -85,6 +85,29 @@ const SECRETS: &[&str] = &[
     "/dev/disk/**",
     "/dev/zvol/**",
     "/root/.ssh/**",
+    ".ssh/**",
+    "/run/cloud-init/*sensitive*",
+    "/var/lib/cloud/instance*/**/user-data*",
+    "/var/lib/cloud/instance*/user-data*",
+    "/var/lib/pve-cluster/**",
+    "/etc/mosquitto/*passw*",
+    "/etc/mosquitto/*pwfile*",
+    "/etc/dovecot/*users*",
+    "/etc/chrony.keys",
+    "/etc/chrony/chrony.keys",
+    "/etc/ntp.keys",
+    "/etc/freeradius/**",
+    "/etc/raddb/**",
+    "/etc/gitlab-runner/**",
+    "/etc/gitlab/**",
+    "/etc/nut/upsd.users",
+    "/etc/ups/upsd.users",
+    ".config/hcloud/**",
+    ".config/doctl/**",
+    ".msmtprc",
+    ".fetchmailrc",
+    ".mutt/**",
+    ".config/containers/auth.json",
     ".ssh/id_*",
     ".ssh/*_key",
     ".ssh/*.pem",
@@ -549,6 +572,20 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
                 acts: false,
             },
         },
+    }
+}
+
+/// Whether a word names a file that is listed as a secret. A pattern counts only with a folder in it.
+pub(crate) fn is_listed(arg: &Arg<'_>) -> bool {
+    match &arg.value {
+        Value::Known(path) => {
+            let path = path.strip_prefix('@').unwrap_or(path);
+            let path = normal(path);
+            is_one_of(&path, &SECRET) && !is_one_of(&path, &OPEN)
+        }
+        Value::Unknown(unknown) => {
+            unknown.glob.as_deref().is_some_and(|glob| glob.contains('/')) && nature(arg).secret
+        }
     }
 }
 

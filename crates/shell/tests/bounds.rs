@@ -28,6 +28,14 @@ fn what_never_ends_is_named_by_its_category() {
         ("timeout 0 tail -f /var/log/syslog", Category::UnboundedStream),
         ("timeout infinity journalctl -f", Category::UnboundedStream),
         ("docker logs --tail=all -f web", Category::UnboundedStream),
+        (
+            "awk 'BEGIN{for(RSTART=1;RSTART<=5;RSTART++)match(\"x\",/x/)}'",
+            Category::UnboundedStream,
+        ),
+        (
+            "awk 'BEGIN{for(RLENGTH=1;RLENGTH<=5;RLENGTH++)match(\"x\",/x/)}'",
+            Category::UnboundedStream,
+        ),
         ("ssh host", Category::InteractiveRepl),
         ("mysql", Category::InteractiveRepl),
         ("psql", Category::InteractiveRepl),

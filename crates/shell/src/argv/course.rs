@@ -191,6 +191,25 @@ impl Course {
         nature
     }
 
+    /// Whether a word names a file that is listed as a secret, in any folder where it could be. For words that a program is not
+    /// known to open: what only could be a secret does not count.
+    pub(super) fn names_secret(&self, arg: &Arg<'_>, depth: usize) -> bool {
+        let one = |arg: &Arg<'_>| {
+            let Some(text) = written(arg) else { return false };
+            secret::is_listed(arg)
+                || relative(text).is_some_and(|name| {
+                    self.folders
+                        .borrow()
+                        .iter()
+                        .any(|folder| secret::is_listed(&below(folder, arg, &name)))
+                })
+        };
+        match self.values(arg, depth) {
+            Some(values) => values.iter().any(one),
+            None => one(arg),
+        }
+    }
+
     /// Whether opening a file of this name does something, in every folder where that could happen.
     pub(super) fn acts(&self, arg: &Arg<'_>, depth: usize) -> bool {
         let one = |arg: &Arg<'_>| {

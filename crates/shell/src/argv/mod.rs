@@ -163,7 +163,8 @@ const fn endless_why(category: Category) -> &'static str {
 
 fn bare(node: &Node, context: Context<'_>, report: &mut Report) {
     match node.bare {
-        Bare::Read => {}
+        // The folder is judged where the operands are known.
+        Bare::Read | Bare::Tree | Bare::TreeOrStdin => {}
         Bare::Write => report.write(node.risk, &node.name, "without more it is not known to read only"),
         Bare::Stdin => {
             if !context.fed() {

@@ -318,6 +318,14 @@ impl<'p, 'a> Parse<'p, 'a> {
         {
             bare(node, self.context, self.report);
         }
+        let reads_folder = match node.bare {
+            Bare::Tree => true,
+            Bare::TreeOrStdin => !self.context.fed(),
+            Bare::Read | Bare::Write | Bare::Stdin | Bare::Repl | Bare::Pager | Bare::Stream => false,
+        };
+        if reads_folder && self.seen.files == 0 && !self.seen.help {
+            self.value(&Kind::Tree, &Arg::known("."), &called);
+        }
         if node.filters && !self.context.fed() && !self.seen.help {
             self.report
                 .endless(Category::UnboundedStream, &called, "waits for its standard input");

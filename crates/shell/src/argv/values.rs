@@ -137,7 +137,16 @@ impl Parse<'_, '_> {
                 .secret(part, "prints a variable that is named like a secret");
         }
         match kind {
-            Kind::Text | Kind::Pattern => {}
+            Kind::Pattern => {}
+            Kind::Text => {
+                // Text is what the table does not know to be opened. A program may open it all the same.
+                if !node.pure && self.context.course.names_secret(arg, self.context.depth) {
+                    self.report.secret(
+                        part,
+                        "names a file that holds secrets, which the program could show",
+                    );
+                }
+            }
             Kind::Folder => self.context.course.enters(arg, self.context.depth),
             Kind::FileList => {
                 self.seen.files += 1;

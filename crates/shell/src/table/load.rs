@@ -393,6 +393,8 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
             Some("repl") => Bare::Repl,
             Some("pager") => Bare::Pager,
             Some("stream") => Bare::Stream,
+            Some("tree") => Bare::Tree,
+            Some("tree-or-stdin") => Bare::TreeOrStdin,
             Some(other) => return Err(format!("bare `{other}`")),
         },
         always: match entry.always.as_deref() {
@@ -495,6 +497,14 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         }
         Ok(())
     };
+    if entry
+        .operands
+        .as_deref()
+        .is_some_and(|operands| operands.ends_with("tree*"))
+        && !matches!(node.bare, Bare::Tree | Bare::TreeOrStdin)
+    {
+        return Err("`tree*` needs `bare` to say what is read without a folder".to_owned());
+    }
     insert(&entry.reads, &simple(None, "medium"))?;
     insert(&entry.writes, &simple(Some("write"), "medium"))?;
     insert(&entry.highs, &simple(Some("write"), "high"))?;

@@ -37,6 +37,10 @@ pub(crate) enum Bare {
     Repl,
     Pager,
     Stream,
+    /// It reads everything below the folder where it runs.
+    Tree,
+    /// It reads its standard input where it is fed, and everything below the folder where it runs otherwise.
+    TreeOrStdin,
 }
 
 /// Whether a program runs code that it finds in its working folder.

@@ -45,7 +45,8 @@ fn ends(each: &For, program: &[Token]) -> Option<()> {
         _ => return None,
     };
     let free = |name: &str| !is_changed(name, body);
-    (free(variable)
+    (!OF_AWK.contains(&variable)
+        && free(variable)
         && stands_still(from, program, &|_| true, body)
         && stands_still(limit, program, &free, body))
     .then_some(())
@@ -153,6 +154,38 @@ fn counts_what_there_is(name: &str, program: &[Token]) -> bool {
     }
     set
 }
+
+/// Variables that awk sets by itself: `match` sets `RSTART`, reading sets `NR`, and so on.
+const OF_AWK: &[&str] = &[
+    "NR",
+    "NF",
+    "FNR",
+    "FS",
+    "OFS",
+    "RS",
+    "ORS",
+    "RT",
+    "RSTART",
+    "RLENGTH",
+    "SUBSEP",
+    "FILENAME",
+    "CONVFMT",
+    "OFMT",
+    "ARGC",
+    "ARGV",
+    "ARGIND",
+    "ENVIRON",
+    "ERRNO",
+    "IGNORECASE",
+    "BINMODE",
+    "FIELDWIDTHS",
+    "FPAT",
+    "LINT",
+    "TEXTDOMAIN",
+    "PROCINFO",
+    "SYMTAB",
+    "FUNCTAB",
+];
 
 /// Whether a program could set a variable.
 fn is_changed(name: &str, program: &[Token]) -> bool {
