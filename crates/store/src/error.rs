@@ -58,10 +58,10 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// A store with sessions and without a single seal.
+    /// A store with sessions that no seal says anything about.
     #[error(
-        "the store holds {sessions} sessions and no seal: its seals were removed, or it is older than the signing of records. If you \
-         know that it is older, `interlock record adopt` signs it as it is"
+        "the store holds {sessions} sessions without a seal: their seals were removed, or they are older than the signing of records. If you \
+         know that they are older, `interlock record adopt` signs it as it is"
     )]
     Unsealed {
         /// How many sessions.
@@ -102,8 +102,8 @@ pub enum Error {
     },
     /// The database does something by itself that this version did not put there.
     #[error(
-        "the database holds the trigger or view `{name}`, which is not Interlock's: it could change what is written. Look at it with \
-         `sqlite3 FILE .schema`, and remove it or restore a backup"
+        "the database holds `{name}`, a trigger, a view, an index or a table that is not as Interlock made it: it could change what \
+         is written. Look at it with `sqlite3 FILE .schema`, and remove it or restore a backup"
     )]
     Planted {
         /// Its name.

@@ -63,7 +63,8 @@ pub enum SealState {
     Intact(Box<Seal>),
     /// Somebody is working on the session. It is signed when the work pauses or ends.
     InProgress,
-    /// The session is older than the signing of this store.
+    /// The session is older than the signing of this store, and its rows are as they were when signing began or when Interlock
+    /// changed them last. What was written before that is not proven.
     Older,
     /// This store is not signed.
     Unsigned,
@@ -90,7 +91,9 @@ impl SealState {
             Self::InProgress => {
                 "the session is in progress; its record is signed when it pauses or ends".to_owned()
             }
-            Self::Older => "the session is older than the signing of this store; it is not signed".to_owned(),
+            Self::Older => {
+                "the session is older than the signing of this store; what was written before that is not proven".to_owned()
+            },
             Self::Unsigned => "this store is not signed".to_owned(),
             Self::Altered { what } => format!("the record was changed outside Interlock: {what}"),
         }

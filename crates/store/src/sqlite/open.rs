@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::migrate::{self, APPLICATION_ID, MIGRATIONS, newest};
+use super::seal::SIGNED_TABLES;
 use crate::Error;
 
 /// Files up to this size are checked whenever they are opened.
@@ -200,7 +201,13 @@ fn check_ours(conn: &Connection, path: &Path) -> Result<(), Error> {
 fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Error> {
     let size = fs::metadata(path).map_or(0, |file| file.len());
     if size <= CHECK_ALWAYS || (unclean && size <= CHECK_UNCLEAN) {
-        return integrity(conn, "PRAGMA quick_check(1)");
+        integrity(conn, "PRAGMA quick_check(1)")?;
+    }
+    if size <= CHECK_ALWAYS && migrate::version(conn)? == newest(MIGRATIONS) {
+        // The quick check does not compare an index with its table.
+        for table in SIGNED_TABLES {
+            integrity(conn, &format!("PRAGMA integrity_check('{table}')"))?;
+        }
     }
     Ok(())
 }

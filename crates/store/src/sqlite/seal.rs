@@ -7,6 +7,8 @@
 //! Nothing is signed that somebody else wrote. A session whose rows were not what was signed before this transaction gets a
 //! seal that says so, for good; and entries of the audit log that were added without the key stay unsigned.
 
+use std::collections::{BTreeSet, HashMap};
+
 use interlock_protocol::{ContentHash, SessionId, Status};
 use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -25,12 +27,19 @@ const GENESIS: &str = "genesis";
 const REMOVED: &str = "removed";
 /// What the seal of a session says whose rows were not what was signed when it changed next.
 const ALTERED: &str = "altered";
+/// What the seal of a session begins with that is older than signing. Its status follows. What was written before signing began
+/// is not proven, so the session never counts as intact.
+const OLDER: &str = "older:";
 /// The entry of the audit log about such a session.
 const ALTERED_DEED: &str = "session.altered";
 /// What may be written without the key: whatever stops writes.
 const WITHOUT_KEY: &str = "writes.stopped";
 
-/// The sessions that this transaction changed.
+/// How many bytes of the first seal say which session is the newest that is older than signing. The rest tells stores apart.
+const NEWEST_OLDER: usize = 8;
+
+/// The sessions that this transaction changed, and the newest seal of each session. Both are the connection's own: nothing
+/// that is in the file, above all no index that disagrees with its table, decides which seal is the newest one.
 const NOTE_CHANGES: &str = "\
 CREATE TEMP TABLE changed (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TEMP TRIGGER session_changed AFTER UPDATE ON main.sessions
@@ -39,7 +48,14 @@ CREATE TEMP TRIGGER session_added AFTER INSERT ON main.sessions BEGIN INSERT OR 
 CREATE TEMP TRIGGER session_removed AFTER DELETE ON main.sessions BEGIN INSERT OR IGNORE INTO changed VALUES (old.id); END;
 CREATE TEMP TRIGGER note_written AFTER INSERT ON main.notes WHEN new.session IS NOT NULL BEGIN INSERT OR IGNORE INTO changed VALUES (new.session); END;
 CREATE TEMP TRIGGER note_forgotten AFTER DELETE ON main.notes WHEN old.session IS NOT NULL BEGIN INSERT OR IGNORE INTO changed VALUES (old.session); END;
+CREATE TEMP TABLE newest_seals (session TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TEMP TABLE seals_noted (number INTEGER NOT NULL) STRICT;
+INSERT INTO seals_noted VALUES (0);
+CREATE TEMP TRIGGER seal_added AFTER INSERT ON main.seals BEGIN INSERT OR REPLACE INTO newest_seals VALUES (new.session, new.number); UPDATE seals_noted SET number = new.number; END;
 ";
+
+/// The tables that hold what is signed about everything else.
+pub(super) const SIGNED_TABLES: [&str; 5] = ["audit", "audit_end", "checkpoints", "seals", "sessions"];
 
 const COLUMNS: &str = "number, session, status, at, parts, previous, public_key, signature, hash";
 
@@ -132,16 +148,54 @@ fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
         .optional()?)
 }
 
-fn seal_row(conn: &Connection, condition: &str, id: &str) -> Result<Option<Kept>, Error> {
-    let sql = format!("SELECT {COLUMNS} FROM seals WHERE {condition} ORDER BY number DESC LIMIT 1");
+/// Notes the newest seal of each session that was added since the last time, by this process or another. Called at the
+/// beginning of a transaction.
+pub(super) fn note_seals(conn: &Connection) -> Result<(), Error> {
+    let noted: i64 = conn
+        .prepare_cached("SELECT number FROM temp.seals_noted")?
+        .query_row([], |row| row.get(0))?;
+    let newest = last(conn)?.map_or(0, |(number, _)| number);
+    if newest > noted {
+        conn.prepare_cached(
+            "INSERT OR REPLACE INTO temp.newest_seals \
+             SELECT session, max(number) FROM main.seals NOT INDEXED WHERE number > ? GROUP BY session",
+        )?
+        .execute([noted])?;
+        conn.prepare_cached("UPDATE temp.seals_noted SET number = ?")?
+            .execute([newest])?;
+    }
+    Ok(())
+}
+
+/// The number of a session's newest seal, on the connection that signs.
+fn noted(conn: &Connection, id: &str) -> Result<Option<i64>, Error> {
     Ok(conn
-        .prepare_cached(&sql)?
-        .query_row([id], Kept::read)
+        .prepare_cached("SELECT number FROM temp.newest_seals WHERE session = ?")?
+        .query_row([id], |row| row.get(0))
         .optional()?)
 }
 
+/// The same on any connection: looks at every seal.
+fn looked_up(conn: &Connection, id: &str) -> Result<Option<i64>, Error> {
+    Ok(conn
+        .prepare_cached("SELECT max(number) FROM main.seals NOT INDEXED WHERE session = ?")?
+        .query_row([id], |row| row.get(0))?)
+}
+
+fn seal_row(conn: &Connection, number: i64) -> Result<Option<Kept>, Error> {
+    let sql = format!("SELECT {COLUMNS} FROM main.seals NOT INDEXED WHERE number = ?");
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row([number], Kept::read)
+        .optional()?)
+}
+
+/// The newest seal of a session, on the connection that signs.
 fn of_session(conn: &Connection, id: &str) -> Result<Option<Kept>, Error> {
-    seal_row(conn, "session = ?1", id)
+    match noted(conn, id)? {
+        Some(number) => seal_row(conn, number),
+        None => Ok(None),
+    }
 }
 
 /// Adds a seal.
@@ -221,18 +275,30 @@ fn begin_with(
     }
     conn.execute_batch(NOTE_CHANGES)?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    match begin_signing(conn, keyring, mark, found) {
-        Ok(()) => conn.execute_batch("COMMIT")?,
+    let is_new = match begin_signing(conn, keyring, mark, found) {
+        Ok(is_new) => {
+            conn.execute_batch("COMMIT")?;
+            is_new
+        }
         Err(error) => {
             conn.execute_batch("ROLLBACK")?;
             return Err(error);
         }
+    };
+    let Some(mark) = mark else {
+        return Ok(());
+    };
+    if found == Found::Adopted {
+        mark.remove()?;
     }
-    // The next transaction that reaches the disk makes a new one.
-    match mark {
-        Some(mark) if found == Found::Adopted => mark.remove(),
-        _ => Ok(()),
+    // A signed store without a mark is refused, so it has one from the beginning. What it says is on the disk before.
+    if is_new || found == Found::Adopted {
+        conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        if let Some(checkpoint) = last_checkpoint(conn)? {
+            mark.follow(&checkpoint);
+        }
     }
+    Ok(())
 }
 
 fn begin_signing(
@@ -240,11 +306,13 @@ fn begin_signing(
     keyring: &Keyring,
     mark: Option<&Mark>,
     found: Found,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     // What a planted trigger writes would be signed with the rest.
-    migrate::check_triggers(conn)?;
+    migrate::check_schema(conn)?;
+    note_seals(conn)?;
     let signed = last(conn)?.is_some();
-    match seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)? {
+    let first = seal_row(conn, 1)?;
+    match &first {
         Some(first) => match first.fault(keyring) {
             Some(why) => {
                 return Err(Error::Seals {
@@ -262,15 +330,11 @@ fn begin_signing(
     }
     if found == Found::Checked {
         // The mark first: it says more than that there is no seal.
-        if let Some(mark) = mark
-            && let Some(marked) = mark.read(keyring)?
-            && let Some(why) = misfit(conn, &marked)?
-        {
-            return Err(Error::Behind {
-                file: mark.file().to_owned(),
-                at: marked.at,
-                why,
-            });
+        if let Some(mark) = mark {
+            if let Some(own) = first.as_ref().and_then(own_beginning) {
+                mark.begun_with(&own);
+            }
+            check_mark(conn, keyring, mark)?;
         }
         let (sessions, entries) = (sessions(conn)?, unsigned(conn, keyring)?);
         match entries {
@@ -280,21 +344,99 @@ fn begin_signing(
         }
     }
     if !signed {
-        let newest: i64 =
-            conn.query_row("SELECT coalesce(max(key), 0) FROM sessions", [], |row| row.get(0))?;
         let at: i64 = conn.query_row(
             "SELECT coalesce(max(last_interaction_at), 0) FROM sessions",
             [],
             |row| row.get(0),
         )?;
-        add(
-            conn,
-            keyring,
-            (GENESIS, GENESIS, at),
-            newest.to_be_bytes().to_vec(),
-        )?;
+        // No session is older than signing, unless a seal of its own says so. And no two stores begin alike.
+        let mut parts = [0; NEWEST_OLDER].to_vec();
+        let own: Vec<u8> = conn.query_row("SELECT randomblob(16)", [], |row| row.get(0))?;
+        parts.extend_from_slice(&own);
+        add(conn, keyring, (GENESIS, GENESIS, at), parts)?;
+        seal_older(conn, keyring)?;
+    } else if first.as_ref().is_some_and(says_older) {
+        // Once only the first seal said which sessions are older than signing, and a session that was planted could be one.
+        match (found, without_seal(conn)?.len()) {
+            (_, 0) => {}
+            (Found::Adopted, _) => seal_older(conn, keyring)?,
+            (Found::Checked, sessions) => {
+                return Err(Error::Unsealed {
+                    sessions: sessions as u64,
+                });
+            }
+        }
     }
-    checkpoint(conn, keyring).map(drop)
+    if let Some(mark) = mark
+        && let Some(own) = seal_row(conn, 1)?.as_ref().and_then(own_beginning)
+    {
+        mark.begun_with(&own);
+    }
+    checkpoint(conn, keyring)?;
+    Ok(!signed)
+}
+
+/// The hash of the first seal, where no other store has the same.
+fn own_beginning(first: &Kept) -> Option<ContentHash> {
+    (first.parts.len() > NEWEST_OLDER)
+        .then(|| hash(&first.hash).ok())
+        .flatten()
+}
+
+/// The store reaches as far as each of its marks, and has one if it holds anything.
+fn check_mark(conn: &Connection, keyring: &Keyring, mark: &Mark) -> Result<(), Error> {
+    let marks = mark.read(keyring)?;
+    for (file, marked) in &marks {
+        if let Some(why) = misfit(conn, marked)? {
+            return Err(Error::Behind {
+                file: file.clone(),
+                at: marked.at,
+                why,
+            });
+        }
+    }
+    mark.led_elsewhere()?;
+    let seals = last(conn)?.map_or(0, |(number, _)| number);
+    let entries: i64 = conn.query_row("SELECT count(*) FROM (SELECT 1 FROM audit LIMIT 1)", [], |row| {
+        row.get(0)
+    })?;
+    let holds_anything = seals > 1 || (seals > 0 && (entries > 0 || sessions(conn)? > 0));
+    if marks.is_empty() && holds_anything && mark.is_usable() {
+        return Err(Error::Mark {
+            file: mark.file().to_owned(),
+            why: "it is missing, and the store is signed: the store was moved here or exchanged for another one, or its mark was \
+                  removed"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether the first seal says that some sessions have no seal of their own.
+fn says_older(first: &Kept) -> bool {
+    first
+        .parts
+        .first_chunk::<NEWEST_OLDER>()
+        .is_some_and(|newest| i64::from_be_bytes(*newest) != 0)
+}
+
+/// The sessions that no seal says anything about.
+fn without_seal(conn: &Connection) -> Result<Vec<String>, Error> {
+    Ok(conn
+        .prepare(
+            "SELECT id FROM main.sessions NOT INDEXED \
+             WHERE deleted_at IS NOT 0 AND id NOT IN (SELECT session FROM temp.newest_seals) ORDER BY key",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?)
+}
+
+/// Signs what each session without a seal is now, and that it is older than signing.
+fn seal_older(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+    for id in without_seal(conn)? {
+        seal(conn, keyring, &id, OLDER)?;
+    }
+    Ok(())
 }
 
 fn sessions(conn: &Connection) -> Result<u64, Error> {
@@ -303,7 +445,8 @@ fn sessions(conn: &Connection) -> Result<u64, Error> {
 
 /// The newest seal and checkpoint are by keys that are trusted: a wrong key is noticed when the store is opened.
 fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
-    match seal_row(conn, "?1 IS NOT NULL", GENESIS)? {
+    let newest = last(conn)?.map_or(0, |(number, _)| number);
+    match seal_row(conn, newest)? {
         Some(row) => match row.fault(keyring) {
             Some(why) => Err(Error::Seals {
                 why: format!("seal {}: {why}", row.number),
@@ -421,13 +564,18 @@ pub(super) fn sign_changes(
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &changed {
+        // This transaction has added no seal of it yet.
+        let newest = noted(conn, id)?;
         let altered = match before {
-            Some(before) => altered(before, keyring, id)?,
+            Some(before) => altered(before, keyring, id, newest)?,
             None => None,
         };
         match altered {
             Some(what) => seal_altered(conn, keyring, id, &what)?,
-            None => seal(conn, keyring, id)?,
+            None => {
+                let is_older = of_session(conn, id)?.is_some_and(|last| last.status.starts_with(OLDER));
+                seal(conn, keyring, id, if is_older { OLDER } else { "" })?;
+            }
         }
     }
     if !changed.is_empty() {
@@ -441,13 +589,22 @@ pub(super) fn sign_changes(
 }
 
 /// What was wrong with a session before this transaction changed it.
-fn altered(before: &Connection, keyring: &Keyring, id: &str) -> Result<Option<String>, Error> {
-    let is_new = digest::key_and_status(before, id)?.is_none()
-        && of_session(before, id)?.is_none_or(|last| last.status == REMOVED);
-    if is_new {
-        return Ok(None);
+fn altered(
+    before: &Connection,
+    keyring: &Keyring,
+    id: &str,
+    newest: Option<i64>,
+) -> Result<Option<String>, Error> {
+    if digest::key_and_status(before, id)?.is_none() {
+        let last = match newest {
+            Some(number) => seal_row(before, number)?,
+            None => None,
+        };
+        if newest.is_none() || last.is_some_and(|last| last.session == id && last.status == REMOVED) {
+            return Ok(None);
+        }
     }
-    Ok(match seal_state(before, Some(keyring), id)? {
+    Ok(match state_by(before, keyring, id, newest)? {
         SealState::Altered { what } => Some(what),
         SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => None,
     })
@@ -494,25 +651,37 @@ pub(super) fn altered_sessions(conn: &Connection) -> Result<u64, Error> {
     )
 }
 
-fn seal(conn: &Connection, keyring: &Keyring, id: &str) -> Result<(), Error> {
+/// Signs what a session is now. `mark` comes before the status: [`OLDER`], or nothing.
+fn seal(conn: &Connection, keyring: &Keyring, id: &str, mark: &str) -> Result<(), Error> {
     let found: Option<(i64, String, i64)> = conn
         .prepare_cached(
             "SELECT key, status, last_interaction_at FROM sessions WHERE id = ? AND deleted_at IS NOT 0",
         )?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
+    let marked = |status: &str| format!("{mark}{status}");
     match found {
         // That it was taken up is signed, once. Its rows are signed again when the work is over.
         Some((_, status, at)) if is_worked_on(&status) => match of_session(conn, id)? {
-            Some(last) if is_worked_on(&last.status) => Ok(()),
-            _ => add(conn, keyring, (id, &status, at), Vec::new()),
+            Some(last) if is_worked_on(unmarked(&last.status)) => Ok(()),
+            _ => add(conn, keyring, (id, &marked(&status), at), Vec::new()),
         },
-        Some((key, status, at)) => add(conn, keyring, (id, &status, at), digest::parts(conn, key)?),
+        Some((key, status, at)) => add(
+            conn,
+            keyring,
+            (id, &marked(&status), at),
+            digest::parts(conn, key)?,
+        ),
         None => match of_session(conn, id)? {
             Some(last) if last.status != REMOVED => add(conn, keyring, (id, REMOVED, last.at), Vec::new()),
             _ => Ok(()),
         },
     }
+}
+
+/// The status that a seal says, without what is said about its age.
+fn unmarked(status: &str) -> &str {
+    status.strip_prefix(OLDER).unwrap_or(status)
 }
 
 fn is_worked_on(status: &str) -> bool {
@@ -702,23 +871,23 @@ pub(crate) fn find_head(conn: &Connection, hash: &ContentHash) -> Result<Option<
 
 /// Whether a session's rows are what was signed.
 pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Error> {
-    let Some(keyring) = keyring else {
-        return Ok(SealState::Unsigned);
+    match keyring {
+        Some(keyring) => state_by(conn, keyring, id, looked_up(conn, id)?),
+        None => Ok(SealState::Unsigned),
+    }
+}
+
+/// The same by the session's newest seal, which has this number.
+fn state_by(conn: &Connection, keyring: &Keyring, id: &str, newest: Option<i64>) -> Result<SealState, Error> {
+    let altered = |what: String| Ok(SealState::Altered { what });
+    let Some((key, status)) = digest::key_and_status(conn, id)? else {
+        return altered("the session is missing".to_owned());
     };
-    let found = digest::key_and_status(conn, id)?;
-    let Some((key, status)) = found else {
-        return Ok(SealState::Altered {
-            what: "the session is missing".to_owned(),
-        });
+    let Some(newest) = newest else {
+        return altered("its seal is missing".to_owned());
     };
-    let Some(row) = of_session(conn, id)? else {
-        return Ok(if key <= older_than_signing(conn, keyring)? {
-            SealState::Older
-        } else {
-            SealState::Altered {
-                what: "its seal is missing".to_owned(),
-            }
-        });
+    let Some(row) = seal_row(conn, newest)?.filter(|row| row.session == id) else {
+        return altered(format!("seal {newest} is missing"));
     };
     if let Some(why) = row.fault(keyring) {
         return Ok(SealState::Altered {
@@ -731,47 +900,45 @@ pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str)
             what: format!("{what}; found before the session was changed again"),
         });
     }
+    let signed = unmarked(&row.status);
     if is_worked_on(&status) {
         // Only the one who holds the key can say that somebody works on it: nobody else can reopen what is over.
-        return Ok(if is_worked_on(&row.status) {
-            SealState::InProgress
+        return if is_worked_on(signed) {
+            Ok(SealState::InProgress)
         } else {
-            SealState::Altered {
-                what: format!(
-                    "its status is `{status}`, and what was signed is `{}`",
-                    row.status
-                ),
-            }
-        });
+            altered(format!(
+                "its status is `{status}`, and what was signed is `{signed}`"
+            ))
+        };
     }
     let now = digest::parts(conn, key)?;
     let differences = digest::differences(&row.parts, &now);
-    Ok(if differences.is_empty() && row.status == status {
-        SealState::Intact(Box::new(row.to_seal()?))
+    if row.parts.is_empty() || signed != status {
+        return altered(format!(
+            "its status is `{status}`, and what was signed is `{signed}`"
+        ));
+    }
+    if !differences.is_empty() {
+        return altered(differences.join(", "));
+    }
+    Ok(if row.status.starts_with(OLDER) {
+        SealState::Older
     } else {
-        SealState::Altered {
-            what: differences.join(", "),
-        }
+        SealState::Intact(Box::new(row.to_seal()?))
     })
-}
-
-/// The newest session that is older than signing.
-fn older_than_signing(conn: &Connection, keyring: &Keyring) -> Result<i64, Error> {
-    let first = seal_row(conn, "number = 1 AND ?1 IS NOT NULL", GENESIS)?;
-    Ok(first
-        .filter(|first| first.fault(keyring).is_none() && first.session == GENESIS)
-        .and_then(|first| first.parts.try_into().ok())
-        .map_or(0, i64::from_be_bytes))
 }
 
 /// Nobody goes on with a session whose rows are not what was signed.
 ///
 /// What this transaction changed itself was checked before that, and is sealed when it is committed.
 pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &SessionId) -> Result<(), Error> {
-    if keyring.is_some() && is_changed(conn, session)? {
+    let Some(keyring) = keyring else {
+        return Ok(());
+    };
+    if is_changed(conn, session)? {
         return Ok(());
     }
-    match seal_state(conn, keyring, session.as_str())? {
+    match state_by(conn, keyring, session.as_str(), noted(conn, session.as_str())?)? {
         SealState::Altered { what } => Err(Error::Altered {
             session: session.clone(),
             what,
@@ -794,7 +961,10 @@ pub(crate) fn verify_record(
     sessions: bool,
 ) -> Result<RecordVerified, Error> {
     // Read before anything else: the store may go on while it is checked, and then it is ahead of its mark.
-    let marked = mark.map(|mark| (mark.file().to_owned(), mark.read(keyring)));
+    let marked = mark.map(|mark| {
+        let marks = mark.led_elsewhere().and_then(|()| mark.read(keyring));
+        (mark.file().to_owned(), marks)
+    });
     let mut found = RecordVerified {
         audit: verify_audit(conn)?,
         checkpoints: 0,
@@ -808,28 +978,33 @@ pub(crate) fn verify_record(
         problems_found: 0,
     };
     match marked {
-        None | Some((_, Ok(None))) => {}
-        Some((file, Ok(Some(checkpoint)))) => {
-            if let Some(why) = misfit(conn, &checkpoint)? {
-                let what = format!(
-                    "{why}: the store ends before the mark that this machine made ({:.0}), or is another one",
-                    checkpoint.at
-                );
-                found.problem(format!("mark {}", file.display()), what);
+        None => {}
+        Some((_, Ok(marks))) => {
+            for (file, checkpoint) in marks {
+                if let Some(why) = misfit(conn, &checkpoint)? {
+                    let what = format!(
+                        "{why}: the store ends before the mark that this machine made ({:.0}), or is another one",
+                        checkpoint.at
+                    );
+                    found.problem(format!("mark {}", file.display()), what);
+                }
+                if found.mark == MarkState::None {
+                    found.mark = MarkState::Kept {
+                        file,
+                        checkpoint: Box::new(checkpoint),
+                    };
+                }
             }
-            found.mark = MarkState::Kept {
-                file,
-                checkpoint: Box::new(checkpoint),
-            };
         }
         Some((file, Err(error))) => {
             found.problem(format!("mark {}", file.display()), error.to_string());
         }
     }
-    let seal_hashes = walk_seals(conn, keyring, &mut found)?;
-    walk_checkpoints(conn, keyring, &seal_hashes, &mut found)?;
+    walk_indexes(conn, sessions, &mut found)?;
+    let walked = walk_seals(conn, keyring, &mut found)?;
+    walk_checkpoints(conn, keyring, &walked.hashes, &mut found)?;
     if sessions {
-        walk_sessions(conn, keyring, &mut found)?;
+        walk_sessions(conn, keyring, &walked.newest, &mut found)?;
     }
     Ok(found)
 }
@@ -846,14 +1021,37 @@ impl RecordVerified {
     }
 }
 
-/// Each seal follows the one before it and is signed. Says the hash of each.
-fn walk_seals(
-    conn: &Connection,
-    keyring: &Keyring,
-    found: &mut RecordVerified,
-) -> Result<Vec<Vec<u8>>, Error> {
-    let mut hashes: Vec<Vec<u8>> = Vec::new();
-    let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM seals ORDER BY number"))?;
+/// What walking all seals found.
+#[derive(Default)]
+struct Walked {
+    /// The hash of each seal.
+    hashes: Vec<Vec<u8>>,
+    /// The number of the newest seal of each session, and whether that seal says that retention removed it.
+    newest: HashMap<String, (i64, bool)>,
+}
+
+/// Every index says what its table says. Rows that an index leaves out would not be seen by whatever reads by it.
+fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -> Result<(), Error> {
+    let mut tables = BTreeSet::from(SIGNED_TABLES);
+    if sessions {
+        tables.extend(digest::tables());
+    }
+    for table in tables {
+        match super::open::integrity(conn, &format!("PRAGMA integrity_check('{table}')")) {
+            Ok(()) => {}
+            Err(Error::Corrupt { what, .. }) => found.problem(format!("table {table}"), what),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Each seal follows the one before it and is signed.
+fn walk_seals(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<Walked, Error> {
+    let mut walked = Walked::default();
+    let mut statement = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM main.seals NOT INDEXED ORDER BY number"
+    ))?;
     let mut rows = statement.query([])?;
     let mut previous = ContentHash::of("").as_bytes().to_vec();
     while let Some(row) = rows.next()? {
@@ -869,9 +1067,12 @@ fn walk_seals(
             found.problem(&place, why);
         }
         previous.clone_from(&row.hash);
-        hashes.push(row.hash);
+        walked.hashes.push(row.hash);
+        walked
+            .newest
+            .insert(row.session, (row.number, row.status == REMOVED));
     }
-    Ok(hashes)
+    Ok(walked)
 }
 
 fn walk_checkpoints(
@@ -937,17 +1138,24 @@ fn walk_checkpoints(
 }
 
 /// Every session is what was signed, and every signed session is there.
-fn walk_sessions(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<(), Error> {
-    let ids: Vec<String> = conn
-        .prepare_cached(
-            "SELECT id FROM sessions WHERE deleted_at IS NOT 0 \
-             UNION SELECT session FROM seals s WHERE session <> ?1 AND status <> ?2 \
-             AND number = (SELECT max(number) FROM seals WHERE session = s.session)",
-        )?
-        .query_map([GENESIS, REMOVED], |row| row.get(0))?
+fn walk_sessions(
+    conn: &Connection,
+    keyring: &Keyring,
+    newest: &HashMap<String, (i64, bool)>,
+    found: &mut RecordVerified,
+) -> Result<(), Error> {
+    let mut ids: BTreeSet<String> = conn
+        .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS NOT 0")?
+        .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    ids.extend(
+        newest
+            .iter()
+            .filter(|(id, (_, removed))| !removed && *id != GENESIS)
+            .map(|(id, _)| id.clone()),
+    );
     for id in ids {
-        match seal_state(conn, Some(keyring), &id)? {
+        match state_by(conn, keyring, &id, newest.get(&id).map(|(number, _)| *number))? {
             SealState::Intact(_) => found.sessions_intact += 1,
             SealState::InProgress => found.sessions_in_progress += 1,
             SealState::Older => found.sessions_older += 1,

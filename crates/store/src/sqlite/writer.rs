@@ -1,12 +1,13 @@
 //! The one thread that writes. It takes whatever waits, writes it in one transaction, and answers when that is kept.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use interlock_seal::Keyring;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::seal;
+use super::{migrate, seal};
 use crate::Error;
 use crate::mark::Mark;
 
@@ -84,6 +85,8 @@ pub(super) struct Signing {
     /// Sees the store as it was before the transaction.
     before: Option<Connection>,
     watch: seal::Watch,
+    /// The schema that was found to be Interlock's own.
+    schema: Cell<Option<i64>>,
 }
 
 impl Signing {
@@ -93,7 +96,27 @@ impl Signing {
             mark,
             before,
             watch: seal::Watch::default(),
+            schema: Cell::new(None),
         }
+    }
+}
+
+impl Signing {
+    /// Asked at the beginning of a transaction, when nobody else can write: whether all that runs in it is Interlock's own, and
+    /// whether the end of the audit log is what was signed last.
+    fn begin(&self, conn: &Connection) -> Result<bool, Error> {
+        // Whatever goes wrong here, the next transaction looks again.
+        let checked = self.schema.take();
+        let version = migrate::schema_version(conn)?;
+        if checked != Some(version) {
+            // What the connection remembers of the schema is not what was checked: it is read again.
+            conn.execute_batch("PRAGMA writable_schema = RESET")?;
+        }
+        // Each time: the number can be set back.
+        migrate::check_schema(conn)?;
+        self.schema.set(Some(version));
+        seal::note_seals(conn)?;
+        self.watch.is_signed(conn, &self.keyring)
     }
 }
 
@@ -202,7 +225,7 @@ impl Writer {
     ) -> Result<Option<Vec<Outcome>>, Failed> {
         self.execute("BEGIN IMMEDIATE").map_err(Failed::ToBegin)?;
         let log_is_signed = match &self.signing {
-            Some(signing) => match signing.watch.is_signed(&self.conn, &signing.keyring) {
+            Some(signing) => match signing.begin(&self.conn) {
                 Ok(signed) => signed,
                 Err(error) => {
                     self.roll_back();

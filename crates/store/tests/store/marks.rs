@@ -52,13 +52,14 @@ impl Place {
         Store::open_signed(&self.options(), self.keyring())
     }
 
-    /// The one file with the mark.
+    /// The one file with the mark by the path of the store.
     fn mark(&self) -> PathBuf {
         let mut files: Vec<PathBuf> = self
             .marks()
             .read_dir()
             .unwrap()
             .map(|entry| entry.unwrap().path())
+            .filter(|file| !file.file_name().unwrap().to_string_lossy().starts_with("begun-"))
             .collect();
         assert_eq!(files.len(), 1, "{files:?}");
         files.pop().unwrap()
