@@ -4,6 +4,7 @@
 mod audit;
 mod faults;
 mod feed;
+mod forged;
 mod laws;
 mod lists;
 mod marks;

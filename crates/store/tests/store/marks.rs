@@ -16,44 +16,44 @@ use crate::support::*;
 
 const SECRET: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
-fn signer() -> Signer {
+pub(crate) fn signer() -> Signer {
     Signer::from_text(SECRET).unwrap()
 }
 
 /// A folder for a store and, beside it, one for marks.
-struct Place {
-    root: tempfile::TempDir,
+pub(crate) struct Place {
+    pub(crate) root: tempfile::TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             root: tempfile::tempdir().unwrap(),
         }
     }
 
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.root.path().join("interlock.db")
     }
 
-    fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         Options::file(self.file())
     }
 
-    fn marks(&self) -> PathBuf {
+    pub(crate) fn marks(&self) -> PathBuf {
         self.root.path().join("record.marks")
     }
 
-    fn keyring(&self) -> Keyring {
+    pub(crate) fn keyring(&self) -> Keyring {
         Keyring::signing(signer()).keeping_marks(self.marks())
     }
 
-    fn open(&self) -> Result<Store, Error> {
+    pub(crate) fn open(&self) -> Result<Store, Error> {
         Store::open_signed(&self.options(), self.keyring())
     }
 
     /// The one file with the mark by the path of the store.
-    fn mark(&self) -> PathBuf {
+    pub(crate) fn mark(&self) -> PathBuf {
         let mut files: Vec<PathBuf> = self
             .marks()
             .read_dir()
@@ -65,18 +65,18 @@ impl Place {
         files.pop().unwrap()
     }
 
-    fn copy(&self, name: &str) -> PathBuf {
+    pub(crate) fn copy(&self, name: &str) -> PathBuf {
         let to = self.root.path().join(name);
         std::fs::copy(self.file(), &to).unwrap();
         to
     }
 
-    fn put(&self, copy: &Path) {
+    pub(crate) fn put(&self, copy: &Path) {
         std::fs::copy(copy, self.file()).unwrap();
     }
 
     /// Somebody with the file and without the key: triggers are out of the way, and back afterwards.
-    fn forge(&self, sql: &str) {
+    pub(crate) fn forge(&self, sql: &str) {
         let conn = Connection::open(self.file()).unwrap();
         let triggers: Vec<(String, String)> = conn
             .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-fn deed(action: &str, second: i64) -> Deed {
+pub(crate) fn deed(action: &str, second: i64) -> Deed {
     Deed {
         at: at(second),
         actor: Some("ada".parse().unwrap()),
@@ -107,7 +107,7 @@ fn deed(action: &str, second: i64) -> Deed {
 }
 
 /// A session that has ended.
-async fn ended(store: &Store, number: u64) {
+pub(crate) async fn ended(store: &Store, number: u64) {
     let claim = claimed(store, number).await;
     store
         .append(batch(&claim, vec![event("done"), status(Status::Completed)]))
@@ -115,7 +115,7 @@ async fn ended(store: &Store, number: u64) {
         .unwrap();
 }
 
-async fn verify(place: &Place) -> interlock_store::RecordVerified {
+pub(crate) async fn verify(place: &Place) -> interlock_store::RecordVerified {
     let store = Store::open(&place.options().read_only()).unwrap();
     let verified = store.verify_record(&place.keyring(), true).await.unwrap();
     store.close().await;

@@ -1,0 +1,404 @@
+//! Ways to forge the record without the key that worked once: each is refused or found.
+
+use interlock_protocol::Status;
+use interlock_seal::Keyring;
+use interlock_store::{Error, SealState, Store};
+use rusqlite::Connection;
+
+use crate::marks::{Place, deed, ended, signer, verify};
+use crate::support::*;
+
+const PLANTED: &str = "ses_000000000000000000000000deadbeef";
+
+/// A session like the first one, with this key and status.
+fn plant(place: &Place, key: i64, status: &str) {
+    let conn = Connection::open(place.file()).unwrap();
+    let columns: Vec<String> = conn
+        .prepare("SELECT name FROM pragma_table_xinfo('sessions') WHERE hidden = 0 AND name NOT IN ('key', 'id', 'status')")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let columns = columns.join(", ");
+    place.forge(&format!(
+        "INSERT INTO sessions (key, id, status, {columns}) SELECT {key}, '{PLANTED}', '{status}', {columns} FROM sessions LIMIT 1;
+         INSERT INTO session_texts (session, title, input, options, answer, error)
+         SELECT {key}, title, input, options, answer, error FROM session_texts LIMIT 1;"
+    ));
+}
+
+/// What is planted in the schema while Interlock runs does nothing: the next transaction is refused, and nothing that was
+/// changed is signed. Also when the number of the schema is set back, and when it is removed in time.
+#[tokio::test]
+async fn what_is_planted_while_interlock_runs_is_refused() {
+    let trigger = "CREATE TRIGGER evil AFTER INSERT ON audit BEGIN
+         UPDATE session_texts SET input = 'forged'; UPDATE sessions SET owner = 'eve'; END";
+    let index = "CREATE INDEX evil ON audit (actor)";
+    let table = "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, 'text ', 'text  ') WHERE name = 'notes'";
+    for (planted, name) in [(trigger, "evil"), (index, "evil"), (table, "notes")] {
+        for set_back in [false, true] {
+            let place = Place::new();
+            let store = place.open().unwrap();
+            ended(&store, 1).await;
+            store.audit(deed("user.created", 1)).await.unwrap();
+            let before = store.last_checkpoint().await.unwrap();
+            let conn = Connection::open(place.file()).unwrap();
+            let version: i64 = conn
+                .query_row("PRAGMA schema_version", [], |row| row.get(0))
+                .unwrap();
+            conn.execute_batch(planted).unwrap();
+            for attempt in 0..3 {
+                let refused = store.audit(deed("user.removed", 2)).await.unwrap_err();
+                let expected = Error::Planted {
+                    name: name.to_owned(),
+                };
+                assert_eq!(refused, expected, "{planted}, set back: {set_back}, {attempt}");
+                if set_back {
+                    conn.execute_batch(&format!("PRAGMA schema_version = {version}"))
+                        .unwrap();
+                }
+            }
+            assert_eq!(store.last_checkpoint().await.unwrap(), before);
+            assert!(store.seal_of(&session_id(1)).await.unwrap().is_intact());
+            if name == "evil" {
+                let removed = if planted == trigger {
+                    "DROP TRIGGER evil"
+                } else {
+                    "DROP INDEX evil"
+                };
+                conn.execute_batch(removed).unwrap();
+                if set_back {
+                    conn.execute_batch(&format!("PRAGMA schema_version = {version}"))
+                        .unwrap();
+                }
+                store.audit(deed("user.removed", 3)).await.unwrap();
+                ended(&store, 2).await;
+                assert!(store.seal_of(&session_id(1)).await.unwrap().is_intact());
+                assert!(store.verify_record(&place.keyring(), true).await.unwrap().holds());
+            }
+            store.close().await;
+        }
+    }
+}
+
+/// No session without a seal counts as older than signing, whatever its key; nobody goes on with it, and it is never signed as
+/// whole.
+#[tokio::test]
+async fn a_planted_session_is_not_older_than_signing() {
+    for adopted in [false, true] {
+        for key in [-5, 0, 2, 50] {
+            for status in ["pending", "completed", "in_progress"] {
+                let place = Place::new();
+                if adopted {
+                    let store = Store::open(&place.options()).unwrap();
+                    ended(&store, 1).await;
+                    ended(&store, 3).await;
+                    ended(&store, 4).await;
+                    store.close().await;
+                    place.forge("DELETE FROM events WHERE session = 2; DELETE FROM session_texts WHERE session = 2; DELETE FROM sessions WHERE key = 2");
+                    Store::adopt(&place.options(), place.keyring())
+                        .unwrap()
+                        .close()
+                        .await;
+                } else {
+                    let store = place.open().unwrap();
+                    ended(&store, 1).await;
+                    store.close().await;
+                }
+                let case = format!("adopted {adopted}, key {key}, {status}");
+                plant(&place, key, status);
+                let planted = PLANTED.parse().unwrap();
+                let store = place.open().unwrap();
+                let state = store.seal_of(&planted).await.unwrap();
+                assert!(matches!(state, SealState::Altered { .. }), "{case}: {state:?}");
+                assert!(store.claim(&planted, &worker(1), at(9)).await.is_err(), "{case}");
+                assert!(
+                    store.claim_next(&worker(1), at(9), MANY).await.unwrap().is_none(),
+                    "{case}"
+                );
+                drop(store.submit_input(&planted, "more", &ROOM, at(9)).await);
+                drop(store.reopen(&planted, &worker(1), at(9)).await);
+                drop(store.soft_delete(&planted, at(9)).await);
+                drop(store.restore(&planted).await);
+                let state = store.seal_of(&planted).await.unwrap();
+                assert!(matches!(state, SealState::Altered { .. }), "{case}: {state:?}");
+                store.close().await;
+                let verified = verify(&place).await;
+                assert!(!verified.holds(), "{case}: {verified:?}");
+                assert_eq!(verified.sessions_older, if adopted { 2 } else { 0 }, "{case}");
+            }
+        }
+    }
+}
+
+/// A session that is older than signing is gone on with if it is what it was when signing began, and stays older.
+#[tokio::test]
+async fn an_older_session_stays_older() {
+    let place = Place::new();
+    let store = Store::open(&place.options()).unwrap();
+    ended(&store, 1).await;
+    store.submit(new_session(2), &ROOM).await.unwrap();
+    let running = claimed(&store, 3).await;
+    ended(&store, 4).await;
+    store.close().await;
+    assert_eq!(place.open().unwrap_err(), Error::Unsealed { sessions: 4 });
+    let store = Store::adopt(&place.options(), place.keyring()).unwrap();
+    for (number, state) in [
+        (1, SealState::Older),
+        (2, SealState::Older),
+        (3, SealState::InProgress),
+        (4, SealState::Older),
+    ] {
+        assert_eq!(
+            store.seal_of(&session_id(number)).await.unwrap(),
+            state,
+            "{number}"
+        );
+    }
+    let claim = store.claim(&session_id(2), &worker(1), at(3)).await.unwrap();
+    for claim in [claim, running] {
+        assert_eq!(
+            store.seal_of(&claim.session).await.unwrap(),
+            SealState::InProgress
+        );
+        store
+            .append(batch(&claim, vec![event("done"), status(Status::Completed)]))
+            .await
+            .unwrap();
+        assert_eq!(store.seal_of(&claim.session).await.unwrap(), SealState::Older);
+    }
+    store.soft_delete(&session_id(1), at(5)).await.unwrap();
+    assert_eq!(store.seal_of(&session_id(1)).await.unwrap(), SealState::Older);
+    store.close().await;
+    let verified = verify(&place).await;
+    assert!(verified.holds() && verified.sessions_older == 4, "{verified:?}");
+    place.forge("UPDATE session_texts SET input = 'something else' WHERE session = 4");
+    let store = place.open().unwrap();
+    let state = store.seal_of(&session_id(4)).await.unwrap();
+    assert!(matches!(state, SealState::Altered { .. }), "{state:?}");
+    assert!(matches!(
+        store.submit_input(&session_id(4), "more", &ROOM, at(9)).await,
+        Err(Error::Altered { .. })
+    ));
+    store.close().await;
+}
+
+/// Puts an index in the schema or takes it out, and leaves its pages alone.
+fn set_index(place: &Place, name: &str, there: Option<&(i64, String)>) -> (i64, String) {
+    let conn = Connection::open(place.file()).unwrap();
+    let found = conn
+        .query_row(
+            "SELECT rootpage, sql FROM sqlite_schema WHERE name = ?",
+            [name],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap_or_default();
+    conn.execute_batch("PRAGMA writable_schema = ON").unwrap();
+    match there {
+        Some((page, sql)) => conn
+            .execute(
+                "INSERT INTO sqlite_schema VALUES ('index', ?1, 'seals', ?2, ?3)",
+                (name, page, sql),
+            )
+            .unwrap(),
+        None => conn
+            .execute("DELETE FROM sqlite_schema WHERE name = ?", [name])
+            .unwrap(),
+    };
+    let version: i64 = conn
+        .query_row("PRAGMA schema_version", [], |row| row.get(0))
+        .unwrap();
+    conn.execute_batch(&format!("PRAGMA schema_version = {}", version + 1))
+        .unwrap();
+    found
+}
+
+/// The session is put back to what an earlier seal says, and the index of the seals leaves the later seals out, or says that
+/// they are of something else.
+#[tokio::test]
+async fn an_index_that_disagrees_with_its_table_hides_no_seal() {
+    for renamed in [false, true] {
+        for size in ["small", "large"] {
+            let place = Place::new();
+            let store = place.open().unwrap();
+            store.submit(new_session(1), &ROOM).await.unwrap();
+            let early = store.last_checkpoint().await.unwrap().unwrap().seal_number;
+            store.close().await;
+            let copy = place.copy("pending.db");
+            let store = place.open().unwrap();
+            let claim = store.claim(&session_id(1), &worker(1), at(1)).await.unwrap();
+            store
+                .append(batch(&claim, vec![event("done"), status(Status::Completed)]))
+                .await
+                .unwrap();
+            store.close().await;
+            // Roll back every row of the session.
+            let mut sql = format!("ATTACH '{}' AS early;", copy.display());
+            for table in ["events", "session_texts", "sessions"] {
+                let columns: Vec<String> = Connection::open(place.file())
+                    .unwrap()
+                    .prepare(&format!(
+                        "SELECT name FROM pragma_table_xinfo('{table}') WHERE hidden = 0"
+                    ))
+                    .unwrap()
+                    .query_map([], |row| row.get(0))
+                    .unwrap()
+                    .collect::<Result<_, _>>()
+                    .unwrap();
+                let columns = columns.join(", ");
+                sql += &format!(
+                    "DELETE FROM main.{table}; INSERT INTO main.{table} ({columns}) SELECT {columns} FROM early.{table};"
+                );
+            }
+            if size == "large" {
+                // Beyond the size up to which a store is looked at when it is opened.
+                sql += "INSERT INTO settings (name, value) VALUES ('padding', hex(zeroblob(3000000)));";
+            }
+            place.forge(&sql);
+            place.forge(&format!(
+                "CREATE TABLE kept AS SELECT * FROM seals WHERE number > {early}; {}",
+                if renamed {
+                    format!("UPDATE seals SET session = 'genesis' WHERE number > {early}")
+                } else {
+                    format!("DELETE FROM seals WHERE number > {early}")
+                }
+            ));
+            let index = set_index(&place, "seals_session", None);
+            place.forge(&format!(
+                "DELETE FROM seals WHERE number > {early}; INSERT INTO seals SELECT * FROM kept; DROP TABLE kept"
+            ));
+            set_index(&place, "seals_session", Some(&index));
+            let by_index: i64 = Connection::open(place.file())
+                .unwrap()
+                .query_row(
+                    "SELECT max(number) FROM seals INDEXED BY seals_session WHERE session = ?",
+                    [session_id(1).as_str()],
+                    |row| row.get(0),
+                )
+                .unwrap();
+            assert_eq!(
+                u64::try_from(by_index).unwrap(),
+                early,
+                "the forgery is the one that is meant"
+            );
+            let verified = verify(&place).await;
+            let places: Vec<&str> = verified
+                .problems
+                .iter()
+                .map(|problem| problem.place.as_str())
+                .collect();
+            assert!(places.contains(&"table seals"), "{verified:?}");
+            assert!(places.contains(&session_id(1).as_str()), "{verified:?}");
+            match place.open() {
+                Err(error) => {
+                    assert_eq!(size, "small", "{error}");
+                    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+                }
+                Ok(store) => {
+                    assert_eq!(size, "large");
+                    let state = store.seal_of(&session_id(1)).await.unwrap();
+                    assert!(matches!(state, SealState::Altered { .. }), "{state:?}");
+                    assert!(matches!(
+                        store.claim(&session_id(1), &worker(1), at(9)).await,
+                        Err(Error::Altered { .. })
+                    ));
+                    assert!(store.claim_next(&worker(1), at(9), MANY).await.unwrap().is_none());
+                    store.close().await;
+                }
+            }
+        }
+    }
+}
+
+/// A link in place of the store or of its folder, or another name, does not switch the mark off.
+#[tokio::test]
+async fn a_link_does_not_switch_the_mark_off() {
+    for case in ["store", "folder", "other name", "no mark"] {
+        let place = Place::new();
+        let root = place.root.path().to_owned();
+        let folder = root.join("data");
+        std::fs::create_dir(&folder).unwrap();
+        let file = folder.join("interlock.db");
+        let mut options = interlock_store::Options::file(&file);
+        let store = Store::open_signed(&options, place.keyring()).unwrap();
+        ended(&store, 1).await;
+        store.close().await;
+        let elsewhere = root.join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        let older = elsewhere.join("interlock.db");
+        std::fs::copy(&file, &older).unwrap();
+        let store = Store::open_signed(&options, place.keyring()).unwrap();
+        ended(&store, 2).await;
+        store.close().await;
+        let newest = root.join("newest.db");
+        std::fs::copy(&file, &newest).unwrap();
+        match case {
+            "store" => {
+                std::fs::remove_file(&file).unwrap();
+                std::os::unix::fs::symlink(&older, &file).unwrap();
+            }
+            "folder" => {
+                std::fs::rename(&folder, root.join("away")).unwrap();
+                std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+            }
+            "other name" => options = interlock_store::Options::file(&older),
+            _ => {
+                std::fs::remove_dir_all(place.marks()).unwrap();
+                std::fs::copy(&older, &file).unwrap();
+            }
+        }
+        let refused = Store::open_signed(&options, place.keyring()).unwrap_err();
+        assert!(
+            refused.to_string().contains("interlock record adopt"),
+            "{refused}"
+        );
+        match case {
+            "no mark" => assert!(matches!(refused, Error::Mark { .. }), "{refused}"),
+            _ => assert!(matches!(refused, Error::Behind { .. }), "{case}: {refused}"),
+        }
+        // The newest copy behind a link is another place than the one that the mark was made for; under another name it is not.
+        if case != "no mark" {
+            std::fs::copy(&newest, &older).unwrap();
+            match Store::open_signed(&options, place.keyring()) {
+                Ok(store) => {
+                    assert_eq!(case, "other name");
+                    store.close().await;
+                }
+                Err(error) => {
+                    assert_ne!(case, "other name", "{error}");
+                    assert!(error.to_string().contains("symbolic link"), "{error}");
+                }
+            }
+        }
+        // A person who knows why goes on, and the mark counts again.
+        Store::adopt(&options, place.keyring()).unwrap().close().await;
+        Store::open_signed(&options, place.keyring())
+            .unwrap()
+            .close()
+            .await;
+    }
+}
+
+/// Two stores of one key do not stand in each other's way, and a store that nothing was written to opens again.
+#[tokio::test]
+async fn stores_of_one_key_are_apart() {
+    let place = Place::new();
+    for name in ["one.db", "two.db"] {
+        let options = interlock_store::Options::file(place.root.path().join(name));
+        for number in 0..3 {
+            let store = Store::open_signed(&options, place.keyring()).unwrap();
+            if number > 0 {
+                ended(&store, number).await;
+            }
+            store.close().await;
+        }
+    }
+    // Where no mark can be written, a store is gone on with.
+    let blocked = place.root.path().join("blocked");
+    std::fs::write(&blocked, "a file").unwrap();
+    let keyring = Keyring::signing(signer()).keeping_marks(blocked.join("marks"));
+    let options = interlock_store::Options::file(place.root.path().join("one.db"));
+    Store::open_signed(&options, keyring).unwrap().close().await;
+}
