@@ -132,12 +132,11 @@ pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), E
 /// conflict that somebody wrote into a table. What is missing is not looked for.
 pub(super) fn check_schema(conn: &Connection) -> Result<(), Error> {
     static OURS: OnceLock<HashSet<Object>> = OnceLock::new();
-    let ours = match OURS.get() {
-        Some(ours) => ours,
-        None => {
-            let ours = objects(&super::open::memory()?)?.into_iter().collect();
-            OURS.get_or_init(|| ours)
-        }
+    let ours = if let Some(ours) = OURS.get() {
+        ours
+    } else {
+        let ours = objects(&super::open::memory()?)?.into_iter().collect();
+        OURS.get_or_init(|| ours)
     };
     match objects(conn)?
         .into_iter()

@@ -570,12 +570,11 @@ pub(super) fn sign_changes(
             Some(before) => altered(before, keyring, id, newest)?,
             None => None,
         };
-        match altered {
-            Some(what) => seal_altered(conn, keyring, id, &what)?,
-            None => {
-                let is_older = of_session(conn, id)?.is_some_and(|last| last.status.starts_with(OLDER));
-                seal(conn, keyring, id, if is_older { OLDER } else { "" })?;
-            }
+        if let Some(what) = altered {
+            seal_altered(conn, keyring, id, &what)?;
+        } else {
+            let is_older = of_session(conn, id)?.is_some_and(|last| last.status.starts_with(OLDER));
+            seal(conn, keyring, id, if is_older { OLDER } else { "" })?;
         }
     }
     if !changed.is_empty() {
@@ -1172,4 +1171,33 @@ pub(super) fn id_of(conn: &Connection, key: i64) -> Result<SessionId, Error> {
         .prepare_cached("SELECT id FROM sessions WHERE key = ?")?
         .query_row([key], |row| row.get(0))?;
     text(&id)
+}
+
+#[cfg(test)]
+mod tests {
+    use interlock_seal::Signer;
+
+    use super::*;
+
+    /// An earlier version wrote the number of the newest older session into the first seal, and no seal for each of them.
+    #[test]
+    fn a_store_that_an_earlier_version_adopted_is_adopted_again() {
+        let keyring = Keyring::signing(Signer::generate().unwrap());
+        let conn = super::super::open::memory().unwrap();
+        conn.execute_batch(NOTE_CHANGES).unwrap();
+        conn.execute_batch(
+            "INSERT INTO sessions (key, id, kind, channel, chain, level, priority, created_at, status, last_interaction_at)
+             VALUES (1, 'ses_1', 'chat', 'cli', 'default', 'controlled', 0, 1, 'completed', 1)",
+        )
+        .unwrap();
+        let parts = 1_i64.to_be_bytes().to_vec();
+        add(&conn, &keyring, (GENESIS, GENESIS, 1), parts).unwrap();
+        let state = || seal_state(&conn, Some(&keyring), "ses_1").unwrap();
+        assert!(matches!(state(), SealState::Altered { .. }), "{:?}", state());
+        let begin = |found| begin_signing(&conn, &keyring, None, found);
+        assert_eq!(begin(Found::Checked), Err(Error::Unsealed { sessions: 1 }));
+        assert_eq!(begin(Found::Adopted), Ok(false));
+        assert_eq!(state(), SealState::Older);
+        assert_eq!(begin(Found::Checked), Ok(false));
+    }
 }

@@ -1,5 +1,7 @@
 //! Ways to forge the record without the key that worked once: each is refused or found.
 
+use std::fmt::Write as _;
+
 use interlock_protocol::Status;
 use interlock_seal::Keyring;
 use interlock_store::{Error, SealState, Store};
@@ -248,9 +250,11 @@ async fn an_index_that_disagrees_with_its_table_hides_no_seal() {
                     .collect::<Result<_, _>>()
                     .unwrap();
                 let columns = columns.join(", ");
-                sql += &format!(
+                write!(
+                    sql,
                     "DELETE FROM main.{table}; INSERT INTO main.{table} ({columns}) SELECT {columns} FROM early.{table};"
-                );
+                )
+                .unwrap();
             }
             if size == "large" {
                 // Beyond the size up to which a store is looked at when it is opened.
