@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::prepare::{json, nanoseconds};
-use crate::sqlite::{look, write};
+use crate::sqlite::{Need, look, write};
 use crate::{Deed, Error, Store};
 
 /// Where the switch stands.
@@ -75,8 +75,12 @@ impl Store {
             }
             None => None,
         };
+        let need = match to {
+            SwitchMove::Stop { .. } => Need::Always,
+            SwitchMove::Resume { .. } => Need::Synced,
+        };
         self.backend
-            .write(true, move |conn| {
+            .write_as(need, move |conn| {
                 let switch = write::move_switch(conn, &to, &by, at)?;
                 if let Some((deed, done, details)) = &deed {
                     write::audit(conn, deed, *done, details)?;

@@ -38,6 +38,8 @@ use crate::mark::Mark;
 use crate::{Error, Open, Options, Place};
 use writer::{Message, QUEUE, Signing, Task, Writer};
 
+pub(crate) use writer::Need;
+
 pub(crate) use apply::{Applied, apply};
 pub(crate) use open::{integrity, no_orphans};
 pub(crate) use rusqlite::Connection as Handle;
@@ -187,10 +189,20 @@ impl Backend {
         F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
         T: Send + 'static,
     {
+        let need = if durable { Need::Synced } else { Need::Kept };
+        self.write_as(need, work).await
+    }
+
+    /// The same, for what is needed as much as this.
+    pub(crate) async fn write_as<T, F>(&self, need: Need, work: F) -> Result<T, Error>
+    where
+        F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
+        T: Send + 'static,
+    {
         let jobs = self.jobs.as_ref().ok_or_else(|| Error::ReadOnly {
             path: self.path.clone(),
         })?;
-        let (job, answer) = Task::of(durable, work);
+        let (job, answer) = Task::of(need, work);
         jobs.send(Message::Job(job)).await.map_err(|_| Error::Closed)?;
         answer
             .await

@@ -241,7 +241,7 @@ fn add(
 }
 
 /// Makes a connection that writes ready to sign. A store is refused that holds sessions and no seal, that ends before its
-/// mark, or whose audit log was added to without the key: somebody cut it off or wrote to it.
+/// mark or has lost it, or whose audit log was added to without the key: somebody cut it off or wrote to it.
 pub(super) fn begin(conn: &Connection, keyring: Option<&Keyring>, mark: Option<&Mark>) -> Result<(), Error> {
     begin_with(conn, keyring, mark, Found::Checked)
 }
@@ -578,13 +578,19 @@ pub(super) fn sign_changes(
         }
     }
     if !changed.is_empty() {
-        conn.prepare_cached("DELETE FROM changed")?.execute([])?;
+        forget_changes(conn)?;
     }
     if log_is_signed {
         checkpoint(conn, keyring)
     } else {
         Ok(None)
     }
+}
+
+/// What was changed is signed, or must not be.
+pub(super) fn forget_changes(conn: &Connection) -> Result<(), Error> {
+    conn.prepare_cached("DELETE FROM temp.changed")?.execute([])?;
+    Ok(())
 }
 
 /// What was wrong with a session before this transaction changed it.
@@ -912,13 +918,13 @@ fn state_by(conn: &Connection, keyring: &Keyring, id: &str, newest: Option<i64>)
     }
     let now = digest::parts(conn, key)?;
     let differences = digest::differences(&row.parts, &now);
+    if !differences.is_empty() {
+        return altered(differences.join(", "));
+    }
     if row.parts.is_empty() || signed != status {
         return altered(format!(
             "its status is `{status}`, and what was signed is `{signed}`"
         ));
-    }
-    if !differences.is_empty() {
-        return altered(differences.join(", "));
     }
     Ok(if row.status.starts_with(OLDER) {
         SealState::Older

@@ -16,9 +16,20 @@ pub(super) const QUEUE: usize = 256;
 /// How many jobs are kept together at most: nobody waits longer than for these.
 const GROUP: usize = 128;
 
+/// How much a write is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It is kept, unless the power fails at once.
+    Kept,
+    /// It is on the disk.
+    Synced,
+    /// The same, and it is done also where nothing can be signed: stopping all writes.
+    Always,
+}
+
 /// Something to do with the connection that writes. It may be asked more than once, and starts over each time.
 pub(super) trait Job: Send {
-    fn is_durable(&self) -> bool;
+    fn need(&self) -> Need;
     fn run(&mut self, conn: &Connection) -> Result<(), Error>;
     fn reply(self: Box<Self>, kept: Result<(), Error>);
 }
@@ -26,7 +37,7 @@ pub(super) trait Job: Send {
 /// A job made of a function, and whoever waits for its answer.
 pub(super) struct Task<F, T> {
     work: F,
-    durable: bool,
+    need: Need,
     answer: Option<T>,
     waiting: oneshot::Sender<Result<T, Error>>,
 }
@@ -36,11 +47,11 @@ where
     F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
     T: Send + 'static,
 {
-    pub(super) fn of(durable: bool, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Error>>) {
+    pub(super) fn of(need: Need, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Error>>) {
         let (waiting, answer) = oneshot::channel();
         let task = Self {
             work,
-            durable,
+            need,
             answer: None,
             waiting,
         };
@@ -53,8 +64,8 @@ where
     F: Fn(&Connection) -> Result<T, Error> + Send,
     T: Send,
 {
-    fn is_durable(&self) -> bool {
-        self.durable
+    fn need(&self) -> Need {
+        self.need
     }
 
     fn run(&mut self, conn: &Connection) -> Result<(), Error> {
@@ -194,6 +205,16 @@ impl Writer {
                     job.reply(outcome);
                 }
             }
+            Err(Failed::ToBegin(error @ Error::Planted { .. })) => {
+                tracing::error!(%error, "nothing is written, except that writes are stopped");
+                for mut job in group.drain(..) {
+                    let outcome = match job.need() {
+                        Need::Always => self.without_signing(&mut *job),
+                        Need::Kept | Need::Synced => Err(error.clone()),
+                    };
+                    job.reply(outcome);
+                }
+            }
             Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => {
                 let error = error.at(&self.path);
                 for job in group.drain(..) {
@@ -208,7 +229,7 @@ impl Writer {
     /// A savepoint for each job would copy every page that it touches, and hardly any job is refused after it has
     /// written something. So they are tried without first.
     fn together(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Outcome>, Failed> {
-        self.sync(jobs.iter().any(|job| job.is_durable()))
+        self.sync(jobs.iter().any(|job| job.need() != Need::Kept))
             .map_err(Failed::ToBegin)?;
         if let Some(outcomes) = self.attempt(jobs, |writer, job| writer.plainly(job))? {
             return Ok(outcomes);
@@ -260,6 +281,22 @@ impl Writer {
             });
         self.roll_back();
         kept.map_err(Failed::OnTheWay)
+    }
+
+    /// One transaction of which nothing is signed, whatever else was changed in it: the rows of a session that were changed are
+    /// found, because its seal does not fit them.
+    fn without_signing(&mut self, job: &mut dyn Job) -> Outcome {
+        self.sync(true)?;
+        self.execute("BEGIN IMMEDIATE")?;
+        let kept = job
+            .run(&self.conn)
+            .and_then(|()| match &self.signing {
+                Some(_) => seal::forget_changes(&self.conn),
+                None => Ok(()),
+            })
+            .and_then(|()| self.execute("COMMIT"));
+        self.roll_back();
+        kept.map_err(|error| error.at(&self.path))
     }
 
     /// The mark follows what is on the disk, and nothing else: after a loss of power it must not be ahead of the store.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use interlock_protocol::Status;
 use interlock_seal::Keyring;
-use interlock_store::{Error, SealState, Store};
+use interlock_store::{Error, SealState, Store, SwitchMove};
 use rusqlite::Connection;
 
 use crate::marks::{Place, deed, ended, signer, verify};
@@ -83,6 +83,50 @@ async fn what_is_planted_while_interlock_runs_is_refused() {
             store.close().await;
         }
     }
+}
+
+/// All writes can be stopped also while something is planted. Nothing is signed then, whatever was changed with it.
+#[tokio::test]
+async fn writes_are_stopped_while_something_is_planted() {
+    let place = Place::new();
+    let store = place.open().unwrap();
+    ended(&store, 1).await;
+    ended(&store, 2).await;
+    let before = store.last_checkpoint().await.unwrap();
+    let conn = Connection::open(place.file()).unwrap();
+    conn.execute_batch(
+        "CREATE TRIGGER evil AFTER INSERT ON audit BEGIN
+         UPDATE session_texts SET input = 'forged' WHERE session = 1; UPDATE sessions SET owner = 'eve' WHERE key = 1; END",
+    )
+    .unwrap();
+    let ada = "ada".parse().unwrap();
+    let stop = SwitchMove::Stop { reason: None };
+    store
+        .move_switch(stop, &ada, at(4), Some(deed("writes.stopped", 4)))
+        .await
+        .unwrap();
+    assert!(store.switch().await.unwrap().stopped);
+    let resume = SwitchMove::Resume { seen: None };
+    let refused = store
+        .move_switch(resume, &ada, at(5), Some(deed("writes.resumed", 5)))
+        .await;
+    assert!(matches!(refused, Err(Error::Planted { .. })), "{refused:?}");
+    assert!(store.switch().await.unwrap().stopped);
+    assert_eq!(store.last_checkpoint().await.unwrap(), before);
+    conn.execute_batch("DROP TRIGGER evil").unwrap();
+    // That writes were stopped is signed now; what the trigger wrote is not.
+    store.audit(deed("user.created", 6)).await.unwrap();
+    let state = store.seal_of(&session_id(1)).await.unwrap();
+    assert!(matches!(state, SealState::Altered { .. }), "{state:?}");
+    assert!(store.seal_of(&session_id(2)).await.unwrap().is_intact());
+    let verified = store.verify_record(&place.keyring(), true).await.unwrap();
+    let places: Vec<&str> = verified
+        .problems
+        .iter()
+        .map(|problem| problem.place.as_str())
+        .collect();
+    assert_eq!(places, [session_id(1).as_str()]);
+    store.close().await;
 }
 
 /// No session without a seal counts as older than signing, whatever its key; nobody goes on with it, and it is never signed as
