@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::Ending;
 use crate::assemble::{assemble, open_existing_store};
-use crate::decide::{Typed, check_known, typed};
+use crate::decide::{Typed, typed};
 use crate::drive::Driver;
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
@@ -141,25 +141,25 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
-            check_known(assembled.store(), &hold).await?;
+            let approver = assembled.engine.approver(&hold.id, &assembled.person()).await?;
             let mut driver = Driver::new(globals, &assembled)?;
             if !seen(&mut driver, &hold, plan_hash.as_deref()).await? {
                 say("not approved");
                 return Ok(Ending::Unsuccessful);
             }
-            let approved = assembled.engine.approve(&hold.id, &assembled.by).await?;
-            carry_on(driver, &approved, *no_run).await
+            let hold = assembled.engine.approve(&approver).await?;
+            carry_on(driver, &hold, *no_run).await
         }
         Some(What::Edit { hold, set, arguments }) => {
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
-            check_known(assembled.store(), &hold).await?;
+            let decider = assembled.engine.decider(&hold.id, &assembled.person()).await?;
             let before = serde_json::Value::Object(hold.plan.arguments.clone());
             let serde_json::Value::Object(changed) = changed(before, set, arguments.as_deref())? else {
                 return Err(Failure::wrong("the arguments are no JSON object"));
             };
-            let edited = assembled.engine.edit(&hold.id, &assembled.by, changed).await?;
+            let edited = assembled.engine.edit(&decider, changed).await?;
             let now = Timestamp::now();
             globals.print(&HoldForm::new(&edited, now), |paint| {
                 format!(
@@ -173,8 +173,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let assembled = assemble(globals)?;
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
-            check_known(assembled.store(), &hold).await?;
-            let denied = assembled.engine.deny(&hold.id, &assembled.by, reason).await?;
+            let denied = assembled.deny(&hold.id, reason).await?;
             carry_on(Driver::new(globals, &assembled)?, &denied, *no_run).await
         }
     }

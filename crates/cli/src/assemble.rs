@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use interlock_config::Config;
-use interlock_engine::{Engine, Prompts, Queue, Setup};
+use interlock_engine::{Engine, Person, Prompts, Queue, Setup};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
-use interlock_gate::{Catalogue, Gate};
+use interlock_gate::{Catalogue, Gate, Hold};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
 use interlock_model::Models;
-use interlock_protocol::UserId;
+use interlock_protocol::{HoldId, UserId};
 use interlock_store::{Options, Store};
 use interlock_tools::{Fleet, Inventory, Knowledge, LocalHost, Toolbox};
 
@@ -36,6 +36,23 @@ pub(crate) struct Assembled {
 impl Assembled {
     pub(crate) fn store(&self) -> &Store {
         &self.engine.setup().store
+    }
+
+    /// The person at this terminal, as the engine asks for whoever decides.
+    pub(crate) fn person(&self) -> Person {
+        Person::at_shell(self.by.clone())
+    }
+
+    /// Approves a hold that the person at this terminal has just seen.
+    pub(crate) async fn approve(&self, hold: &HoldId) -> Result<Hold, interlock_engine::Error> {
+        let approver = self.engine.approver(hold, &self.person()).await?;
+        self.engine.approve(&approver).await
+    }
+
+    /// Denies a hold for the person at this terminal.
+    pub(crate) async fn deny(&self, hold: &HoldId, reason: &str) -> Result<Hold, interlock_engine::Error> {
+        let decider = self.engine.decider(hold, &self.person()).await?;
+        self.engine.deny(&decider, reason).await
     }
 }
 

@@ -15,7 +15,7 @@ use crate::Ending;
 use crate::assemble::assemble;
 use crate::chat::commands::Command;
 use crate::chat::prompt::Prompt;
-use crate::decide::{check_known, how_to_decide};
+use crate::decide::{barred, how_to_decide};
 use crate::drive::{Driver, ending, is_end};
 use crate::failure::Failure;
 use crate::globals::{Globals, say};
@@ -181,13 +181,13 @@ impl Chat<'_> {
 
     async fn show_hold(&self, hold: &Hold) {
         let paint = self.driver.globals.paint(&io::stderr());
-        // Whoever is refused here is not told to try.
-        let head = match check_known(self.driver.assembled.store(), hold).await {
-            Ok(()) => "This waits for a human; /approve or /deny it here:",
-            Err(_) => "This waits for a human:",
+        // A person who would be refused is not told to try.
+        let head = match barred(self.driver.assembled, hold).await {
+            None => "This waits for a human; /approve or /deny it here:",
+            Some(_) => "This waits for a human:",
         };
         say(&paint.paint(Tone::Careful, head));
         say(&plan::render(hold, jiff::Timestamp::now(), paint));
-        say(&how_to_decide(self.driver.assembled.store(), hold).await);
+        say(&how_to_decide(self.driver.assembled, hold).await);
     }
 }

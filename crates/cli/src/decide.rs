@@ -3,11 +3,12 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use interlock_gate::{FourEyes, Hold, HoldStatus};
+use interlock_gate::{Hold, HoldStatus};
 use interlock_protocol::UserId;
 use interlock_store::Store;
 use jiff::Timestamp;
 
+use crate::assemble::Assembled;
 use crate::drive::Driver;
 use crate::failure::Failure;
 use crate::globals::say;
@@ -54,8 +55,8 @@ pub(crate) fn typed(line: &str) -> Typed {
 }
 
 /// How someone who is not at this terminal can decide.
-pub(crate) async fn how_to_decide(store: &Store, hold: &Hold) -> String {
-    if check_known(store, hold).await.is_err() {
+pub(crate) async fn how_to_decide(assembled: &Assembled, hold: &Hold) -> String {
+    if barred(assembled, hold).await.is_some() {
         return format!(
             "four eyes are required here: another person must decide, on the page or with their own token:\n  \
              INTERLOCK_TOKEN=TOKEN interlock --server URL approvals approve {} --plan-hash {}",
@@ -68,16 +69,13 @@ pub(crate) async fn how_to_decide(store: &Store, hold: &Hold) -> String {
     )
 }
 
-/// With four eyes and users in the store, a decision at the shell is refused: the shell does not show whether it is the person
-/// who asked.
-pub(crate) async fn check_known(store: &Store, hold: &Hold) -> Result<(), Failure> {
-    if hold.four_eyes == FourEyes::Off || store.users().await?.is_empty() {
-        return Ok(());
+/// Why the person at this terminal may not approve a hold, in a sentence; nothing if they may. Where it cannot be found out,
+/// they are told that, and do not approve.
+pub(crate) async fn barred(assembled: &Assembled, hold: &Hold) -> Option<String> {
+    match assembled.engine.barred(hold, &assembled.person()).await {
+        Ok(barred) => barred.map(|barred| format!("{} {}", barred.message(), barred.hint())),
+        Err(error) => Some(error.to_string()),
     }
-    Err(Failure::unsuccessful(
-        "four eyes are required here, so the person who decides must be signed in: decide on the page, or with --server and \
-         your own token in INTERLOCK_TOKEN",
-    ))
 }
 
 /// Shows the plan and asks. Gives up when someone else decides.
@@ -85,8 +83,8 @@ pub(crate) async fn ask(driver: &mut Driver<'_>, hold: &Hold) -> Result<Decided,
     let paint = driver.globals.paint(&io::stderr());
     say(&paint.paint(Tone::Careful, "This waits for a human:"));
     say(&plan::render(hold, Timestamp::now(), paint));
-    if let Err(unknown) = check_known(driver.assembled.store(), hold).await {
-        say(&format!("not decided here: {unknown}"));
+    if let Some(why) = barred(driver.assembled, hold).await {
+        say(&format!("not decided here: {why}"));
         return Ok(Decided::Later);
     }
     loop {
@@ -106,14 +104,17 @@ pub(crate) async fn ask(driver: &mut Driver<'_>, hold: &Hold) -> Result<Decided,
         let Some(line) = line else {
             say(&format!(
                 "\nnot decided; {}",
-                how_to_decide(driver.assembled.store(), hold).await
+                how_to_decide(driver.assembled, hold).await
             ));
             return Ok(Decided::Later);
         };
-        let (engine, by) = (&driver.assembled.engine, &driver.assembled.by);
         let done = match typed(&line) {
-            Typed::Yes => engine.approve(&hold.id, by).await.map(|_| Decided::Yes),
-            Typed::No(reason) => engine.deny(&hold.id, by, &reason).await.map(|_| Decided::No),
+            Typed::Yes => driver.assembled.approve(&hold.id).await.map(|_| Decided::Yes),
+            Typed::No(reason) => driver
+                .assembled
+                .deny(&hold.id, &reason)
+                .await
+                .map(|_| Decided::No),
             Typed::Details => {
                 details(hold);
                 continue;

@@ -193,7 +193,7 @@ pub(crate) async fn tell(driver: &mut Driver<'_>, session: &SessionId) -> Result
         for hold in driver.open_holds(session).await? {
             say(&paint.paint(Tone::Careful, "This waits for a human:"));
             say(&crate::plan::render(&hold, jiff::Timestamp::now(), paint));
-            say(&how_to_decide(driver.assembled.store(), &hold).await);
+            say(&how_to_decide(driver.assembled, &hold).await);
         }
     }
     if let Some(error) = &facts.session.error {

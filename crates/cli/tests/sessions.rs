@@ -487,7 +487,7 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
     );
     let refused = (
         format!("local:{}", home.user()),
-        "hold.opening_refused".to_owned(),
+        "hold.approval_refused".to_owned(),
     );
     assert_eq!(deeds(&home, id), std::slice::from_ref(&refused));
     home.run(&["user", "add", "zoe", "--role", "approver"]);
@@ -498,12 +498,16 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
     ] {
         let ran = home.run(decision);
         assert_eq!(ran.exit, Some(1), "{decision:?}: {ran}");
-        assert!(
-            ran.stderr.contains("the person who decides must be signed in"),
-            "{ran}"
-        );
+        assert!(ran.stderr.contains("the person who decides must be signed in"), "{ran}");
     }
-    assert_eq!(deeds(&home, id), [refused], "nothing was tried");
+    let not_signed_in = |action: &str| (refused.0.clone(), action.to_owned());
+    let expected = [
+        refused.clone(),
+        not_signed_in("hold.approval_refused"),
+        not_signed_in("hold.decision_refused"),
+        not_signed_in("hold.decision_refused"),
+    ];
+    assert_eq!(deeds(&home, id), expected, "every refusal is in the audit log");
     assert_eq!(text(&waiting(&home), "hold_id"), id);
     assert!(!std::path::Path::new(&file).exists());
 }

@@ -4,14 +4,14 @@
 //! trace or message. It approves one plan, once, for one person, and a newer one takes its place.
 
 use interlock_gate::{Approval, ApprovalToken, Hold, HoldStatus, TokenRecord};
-use interlock_protocol::{ContentHash, EventBody, HoldId, UserId};
+use interlock_protocol::{ContentHash, EventBody, UserId};
 use interlock_store::{Error as StoreError, Record};
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::approver::{Approver, Decider};
 use crate::engine::Engine;
 use crate::error::{Error, draw_token};
-use crate::four_eyes::Attempt;
 use crate::work::event;
 use crate::writes::deed;
 
@@ -32,11 +32,11 @@ pub struct Opened {
 impl Engine {
     /// Opens a hold for somebody who may approve it: draws the token with which they may, once, and keeps its hash. The
     /// token goes to them alone; an earlier one of theirs for this hold works no more.
-    pub async fn open_hold(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error> {
+    pub async fn open_hold(&self, approver: &Approver) -> Result<Opened, Error> {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.draw_for(hold, by).await {
+            match self.draw_for(approver).await {
                 // Their earlier token was used or replaced in this moment: looked at again, it is known which.
                 Err(Error::Store(StoreError::TokenUsed(_))) if tries < OPEN_TRIES => {}
                 opened => return opened,
@@ -44,13 +44,13 @@ impl Engine {
         }
     }
 
-    async fn draw_for(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error> {
+    async fn draw_for(&self, approver: &Approver) -> Result<Opened, Error> {
         let inner = &self.inner;
         let store = &inner.setup.store;
-        let hold = store.hold(hold).await?;
+        let by = approver.decider().user();
+        let hold = store.hold(approver.decider().hold()).await?;
         let now = Timestamp::now();
         let (token, record) = hold.open_for(by.clone(), draw_token()?, now);
-        self.check_four_eyes(&hold, by, Attempt::Open, now).await?;
         // Asked on copies: whoever could not approve it gets no token for it.
         self.accept(&mut hold.clone(), (by, &token, &mut record.clone()), now)?;
         let replaced = store
@@ -64,7 +64,7 @@ impl Engine {
             });
         let mut records: Vec<Record> = replaced.map(Record::Token).collect();
         records.push(Record::Token(record.clone()));
-        let facts = json!({ "session": hold.plan.session, "plan_hash": hold.plan_hash });
+        let facts = approver.facts(&hold);
         records.push(Record::Deed(deed(
             by,
             "hold.opened_for_approval",
@@ -81,17 +81,12 @@ impl Engine {
 
     /// Approves a hold with the token that was made for this approver. Its session goes on when a worker takes it. Of
     /// several who approve at once one succeeds.
-    pub async fn approve_with(
-        &self,
-        hold: &HoldId,
-        by: &UserId,
-        token: &ApprovalToken,
-    ) -> Result<Hold, Error> {
+    pub async fn approve_with(&self, approver: &Approver, token: &ApprovalToken) -> Result<Hold, Error> {
         let inner = &self.inner;
         let store = &inner.setup.store;
-        let mut hold = store.hold(hold).await?;
+        let by = approver.decider().user();
+        let mut hold = store.hold(approver.decider().hold()).await?;
         let now = Timestamp::now();
-        self.check_four_eyes(&hold, by, Attempt::Approve, now).await?;
         let mut record = unknown(&hold, by, now);
         // Every one is compared, in constant time, whichever fits.
         for known in store.tokens(&hold.id).await? {
@@ -108,7 +103,7 @@ impl Engine {
             };
         }
         let session = hold.plan.session.clone();
-        let facts = json!({ "session": session, "plan_hash": hold.plan_hash });
+        let facts = approver.facts(&hold);
         let records = vec![
             Record::Token(record),
             Record::Hold(hold.clone()),
@@ -128,15 +123,16 @@ impl Engine {
     }
 
     /// Opens a hold and approves it: for whoever has just seen its plan and said yes. The token lives inside this call.
-    pub async fn approve(&self, hold: &HoldId, by: &UserId) -> Result<Hold, Error> {
-        let opened = self.open_hold(hold, by).await?;
-        self.approve_with(hold, by, &opened.token).await
+    pub async fn approve(&self, approver: &Approver) -> Result<Hold, Error> {
+        let opened = self.open_hold(approver).await?;
+        self.approve_with(approver, &opened.token).await
     }
 
     /// Denies a hold. Its session goes on when a worker takes it, and its model is told why.
-    pub async fn deny(&self, hold: &HoldId, by: &UserId, reason: &str) -> Result<Hold, Error> {
+    pub async fn deny(&self, decider: &Decider, reason: &str) -> Result<Hold, Error> {
         let inner = &self.inner;
-        let mut hold = inner.setup.store.hold(hold).await?;
+        let by = decider.user();
+        let mut hold = inner.setup.store.hold(decider.hold()).await?;
         let session = hold.plan.session.clone();
         let reason = inner.setup.masker.mask_text(reason).into_owned();
         inner
@@ -144,7 +140,8 @@ impl Engine {
             .gate
             .reject(&mut hold, by, &reason, Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &hold))?;
-        let facts = json!({ "session": session, "plan_hash": hold.plan_hash, "reason": reason });
+        let mut facts = decider.facts(&hold);
+        facts["reason"] = json!(reason);
         let records = vec![
             Record::Hold(hold.clone()),
             Record::Deed(deed(by, "hold.denied", Some(hold.id.as_str()), facts)),

@@ -33,9 +33,9 @@ pub(crate) fn model_call(provider: &'static str, outcome: &'static str, seconds:
     counter!("interlock_model_output_tokens_total", "provider" => provider).increment(tokens.1);
 }
 
-/// Somebody was barred from approving what waits for somebody else.
+/// Somebody was refused who may not decide about a hold.
 pub(crate) fn barred(because: &'static str) {
-    counter!("interlock_four_eyes_refused_total", "barred_as" => because).increment(1);
+    counter!("interlock_approval_refused_total", "barred_as" => because).increment(1);
 }
 
 /// A session ended.

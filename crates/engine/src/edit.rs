@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use interlock_gate::Hold;
-use interlock_protocol::{Arguments, Decision as Said, EventBody, HoldId, Status, ToolKind, UserId};
+use interlock_protocol::{Arguments, Decision as Said, EventBody, Status, ToolKind};
 use interlock_store::{Call, Claim, Error as StoreError, Record, Run, Snapshot};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
+use crate::approver::Decider;
 use crate::calls::{held_metadata, names_in};
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
@@ -25,18 +26,18 @@ impl Engine {
     /// comes back; if the gate refuses it, the old hold stays open.
     ///
     /// The session must wait: while an agent of it works, [`interlock_store::Error::WrongStatus`] says so.
-    pub async fn edit(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
+    pub async fn edit(&self, decider: &Decider, arguments: Arguments) -> Result<Hold, Error> {
         let inner = &self.inner;
         masking::arguments_of_person(&inner.setup.masker, &arguments)?;
         let store = &inner.setup.store;
-        let hold = store.hold(hold).await?;
+        let hold = store.hold(decider.hold()).await?;
         let session = hold.plan.session.clone();
         // On a copy: what was decided or is over need not be taken from anybody to be refused.
         let mut copy = hold.clone();
         inner
             .setup
             .gate
-            .reject(&mut copy, by, "", Timestamp::now())
+            .reject(&mut copy, decider.user(), "", Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &copy))?;
         ended(store.session(&session).await?.status)?;
         let (claim, before) = store.reopen(&session, &inner.worker, Timestamp::now()).await?;
@@ -44,7 +45,7 @@ impl Engine {
         let working = inner.begin_work(&session, cancel.clone());
         let result = match ended(before) {
             Ok(()) => {
-                self.edit_claimed(&claim, before, (&hold.id, by, arguments), cancel)
+                self.edit_claimed(&claim, before, (decider, arguments), cancel)
                     .await
             }
             Err(error) => Err(error),
@@ -61,10 +62,11 @@ impl Engine {
         &self,
         claim: &Claim,
         before: Status,
-        (hold, by, arguments): (&HoldId, &UserId, Arguments),
+        (decider, arguments): (&Decider, Arguments),
         cancel: CancellationToken,
     ) -> Result<Hold, Error> {
         let inner = &self.inner;
+        let (hold, by) = (decider.hold(), decider.user());
         let snapshot = inner.setup.store.snapshot(&claim.session).await?;
         let missing = |what, id: &str| StoreError::NotFound {
             what,
@@ -121,7 +123,7 @@ impl Engine {
         let now = Timestamp::now();
         let old = hold.clone();
         let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, (arguments, &names), now));
-        let mut facts = json!({ "session": claim.session, "plan_hash": old.plan_hash });
+        let mut facts = decider.facts(&old);
         let mut records = Vec::new();
         let action = match &edited {
             Ok(new) => {

@@ -3,6 +3,8 @@
 use interlock_gate::{Hold, HoldStatus, Refusal, Rule};
 use interlock_protocol::{ErrorCode, RefusalRecord, RuleName};
 
+use crate::approver::Barred;
+
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -98,8 +100,8 @@ impl Error {
         Self::Refused(Box::new(record))
     }
 
-    /// Somebody may not approve a hold that waits for somebody else.
-    pub(crate) fn barred(hold: &Hold, message: &str) -> Self {
+    /// Somebody may not decide about a hold.
+    pub(crate) fn barred(hold: &Hold, barred: Barred) -> Self {
         let rule = match RuleName::new(Rule::Hold.as_str()) {
             Ok(rule) => rule,
             Err(error) => return error.into(),
@@ -107,8 +109,8 @@ impl Error {
         let mut record = RefusalRecord {
             code: ErrorCode::ActionNotAllowed,
             rule,
-            message: message.to_owned(),
-            recovery_hint: Some("Somebody else has to decide about it.".to_owned()),
+            message: barred.message().to_owned(),
+            recovery_hint: Some(barred.hint().to_owned()),
             auto_recoverable: false,
             details: serde_json::Map::new(),
         };

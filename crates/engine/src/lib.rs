@@ -15,6 +15,7 @@
 mod agent;
 mod answer;
 mod approve;
+mod approver;
 mod ask;
 pub mod bundle;
 mod calls;
@@ -22,7 +23,6 @@ mod count;
 mod edit;
 mod engine;
 mod error;
-mod four_eyes;
 mod head;
 mod history;
 mod live;
@@ -44,9 +44,9 @@ mod worker;
 mod writes;
 
 pub use approve::Opened;
+pub use approver::{Approver, Barred, Channel, Decider, EyesChecked, Person};
 pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setup};
 pub use error::Error;
-pub use four_eyes::Barred;
 pub use head::{head, head_of};
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;

@@ -238,7 +238,7 @@ impl Gate {
         let why = if hold.owner.as_ref() == Some(by) && !self.broken(Sabotage::OwnerApproves) {
             "The owner of a session may not approve it."
         } else if editor == Some(by) && !self.broken(Sabotage::EditorApproves) {
-            "Whoever edited a plan may not approve it."
+            "The person who edited a plan may not approve it."
         } else {
             return Ok(());
         };

@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
+use interlock_engine::{Channel, Person};
 use interlock_protocol::{ContentHash, Role, UserId};
 
 use crate::problem::{Code, Problem};
@@ -94,6 +95,17 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// As the engine asks for whoever decides about a hold. The engine looks up the role itself.
+    pub(crate) fn person(&self) -> Person {
+        Person {
+            user: self.user.clone(),
+            channel: match &self.via {
+                Via::Cookie { .. } => Channel::Page,
+                Via::Token { id, .. } => Channel::Token(id.clone()),
+            },
+        }
+    }
+
     /// Whether they may.
     pub(crate) fn may(&self, access: Access) -> Result<(), Problem> {
         let Some(role) = access.role() else {

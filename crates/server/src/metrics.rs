@@ -47,8 +47,8 @@ const COUNTERS: &[(&str, &str)] = &[
         "Commands that do not do what their tool is for",
     ),
     (
-        "interlock_four_eyes_refused_total",
-        "Times that somebody was kept from approving what waits for somebody else",
+        "interlock_approval_refused_total",
+        "Times that somebody was refused who may not decide about a hold",
     ),
     (
         "interlock_fsm_final_block_total",

@@ -166,16 +166,14 @@ impl Chat<'_> {
                     decide::ask(&mut self.driver, &hold).await?;
                 } else {
                     let assembled = self.driver.assembled;
-                    decide::check_known(assembled.store(), &hold).await?;
-                    assembled.engine.approve(&hold.id, &assembled.by).await?;
+                    assembled.approve(&hold.id).await?;
                 }
                 self.work(&hold.plan.session).await?;
             }
             Command::Deny { hold, reason } => {
                 let hold = self.hold(hold.as_deref()).await?;
                 let assembled = self.driver.assembled;
-                decide::check_known(assembled.store(), &hold).await?;
-                assembled.engine.deny(&hold.id, &assembled.by, &reason).await?;
+                assembled.deny(&hold.id, &reason).await?;
                 self.work(&hold.plan.session).await?;
             }
             Command::Cancel => {

@@ -92,13 +92,11 @@ async fn work(driver: &mut Driver<'_>, session: &SessionId, operator: &Operator)
             match operator {
                 Operator::Yes => {
                     show(driver, &hold);
-                    let (engine, by) = (&driver.assembled.engine, &driver.assembled.by);
-                    engine.approve(&hold.id, by).await?;
+                    driver.assembled.approve(&hold.id).await?;
                 }
                 Operator::No(reason) => {
                     show(driver, &hold);
-                    let (engine, by) = (&driver.assembled.engine, &driver.assembled.by);
-                    engine.deny(&hold.id, by, reason).await?;
+                    driver.assembled.deny(&hold.id, reason).await?;
                 }
                 Operator::Person if driver.globals.can_ask() => match decide::ask(driver, &hold).await? {
                     Decided::Yes | Decided::No | Decided::Elsewhere => {}

@@ -9,7 +9,7 @@ use interlock_store::{AuditFilter, Error as StoreError};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::fixture::{ADDRESS, Lab, RESTART, Wish, calls, find, host, operator, says, user};
+use crate::fixture::{ADDRESS, DecidesByName, Lab, RESTART, Wish, calls, find, host, operator, says, user};
 
 fn controlled() -> Wish {
     Wish::script(RESTART).level(ControlLevel::Controlled)
@@ -39,7 +39,7 @@ async fn of_many_who_approve_at_once_exactly_one_wins() {
         for at in 0..PEOPLE {
             let engine = &engines[at % engines.len()];
             let by = user(&format!("user-{at}"));
-            opened.push((by.clone(), engine.open_hold(&hold, &by).await.unwrap()));
+            opened.push((by.clone(), engine.open_hold_by(&hold, &by).await.unwrap()));
         }
         // Everybody comes twice: with the same token at the same time.
         let start = Arc::new(tokio::sync::Barrier::new(2 * PEOPLE));
@@ -52,7 +52,7 @@ async fn of_many_who_approve_at_once_exactly_one_wins() {
                 tasks.push(tokio::spawn(async move {
                     start.wait().await;
                     let token = ApprovalToken::from_bytes(token);
-                    engine.approve_with(&hold, &by, &token).await
+                    engine.approve_with_by(&hold, &by, &token).await
                 }));
             }
         }
@@ -106,11 +106,11 @@ async fn a_held_read_runs_where_it_was_held_for_by_whatever_name_and_after_a_res
                 let mut other = plan.arguments.clone();
                 let text = other[about].as_str().unwrap().replace("shadow", "gshadow");
                 other.insert(about.to_owned(), json!(text));
-                let edited = lab.engine.edit(&hold, &user("otto"), other).await.unwrap();
+                let edited = lab.engine.edit_by(&hold, &user("otto"), other).await.unwrap();
                 assert_eq!(edited.plan.resource(), Some(&host()), "{case}");
                 hold = edited.id;
             }
-            lab.engine.approve(&hold, &operator()).await.unwrap();
+            lab.engine.approve_by(&hold, &operator()).await.unwrap();
             let outcome = lab.engine.work_on(&session).await.unwrap();
             assert_eq!(outcome.status, Status::Completed, "{case}: {outcome:?}");
             let ran = lab.store.snapshot(&session).await.unwrap().calls;
@@ -155,25 +155,25 @@ async fn a_token_approves_one_hold_for_one_person_until_a_newer_one_takes_its_pl
         let (olga, otto) = (operator(), user("otto"));
         let mut engine = lab.engine.clone();
         let token = match brings {
-            Brings::OwnToken => lab.engine.open_hold(&hold, &olga).await.unwrap().token,
+            Brings::OwnToken => lab.engine.open_hold_by(&hold, &olga).await.unwrap().token,
             Brings::NobodysToken => ApprovalToken::from_bytes([7; 32]),
-            Brings::SomebodyElses => lab.engine.open_hold(&hold, &otto).await.unwrap().token,
+            Brings::SomebodyElses => lab.engine.open_hold_by(&hold, &otto).await.unwrap().token,
             Brings::OneThatWasReplaced => {
-                let first = lab.engine.open_hold(&hold, &olga).await.unwrap().token;
-                lab.engine.open_hold(&hold, &olga).await.unwrap();
+                let first = lab.engine.open_hold_by(&hold, &olga).await.unwrap().token;
+                lab.engine.open_hold_by(&hold, &olga).await.unwrap();
                 first
             }
             Brings::OneOfAnotherHold => {
                 other.ask("put the flag there").await;
                 let hold = other.hold().await;
-                other.engine.open_hold(&hold, &olga).await.unwrap().token
+                other.engine.open_hold_by(&hold, &olga).await.unwrap().token
             }
             Brings::OwnTokenInAnotherProcess => {
                 engine = Lab::in_folder(&lab.folder.path, controlled()).engine;
-                lab.engine.open_hold(&hold, &olga).await.unwrap().token
+                lab.engine.open_hold_by(&hold, &olga).await.unwrap().token
             }
         };
-        let approved = engine.approve_with(&hold, &olga, &token).await;
+        let approved = engine.approve_with_by(&hold, &olga, &token).await;
         assert_eq!(approved.is_ok(), approves, "{brings:?}: {approved:?}");
         if let Err(error) = approved {
             let Error::Refused(refusal) = &error else {
@@ -183,11 +183,15 @@ async fn a_token_approves_one_hold_for_one_person_until_a_newer_one_takes_its_pl
             assert_eq!(refusal.rule.as_str(), "hold", "{brings:?}");
             assert_eq!(refusal.details["hold_status"], "pending", "{brings:?}");
             // It is still open, for whoever may.
-            lab.engine.approve(&hold, &olga).await.unwrap();
+            lab.engine.approve_by(&hold, &olga).await.unwrap();
         }
-        let again = lab.engine.approve_with(&hold, &olga, &token).await.unwrap_err();
+        let again = lab
+            .engine
+            .approve_with_by(&hold, &olga, &token)
+            .await
+            .unwrap_err();
         assert!(lost(&again), "{brings:?}: {again:?}");
-        let refused = lab.engine.open_hold(&hold, &otto).await.unwrap_err();
+        let refused = lab.engine.open_hold_by(&hold, &otto).await.unwrap_err();
         assert!(lost(&refused), "{brings:?}: {refused:?}");
         lab.engine.work_on(&session).await.unwrap();
         assert_eq!(lab.folder.effects(), ["touch /srv/flag"], "{brings:?}");
@@ -203,18 +207,18 @@ async fn two_pages_of_one_person_may_open_a_hold_at_once() {
     let mut tasks = Vec::new();
     for _ in 0..6 {
         let (engine, hold) = (lab.engine.clone(), hold.clone());
-        tasks.push(tokio::spawn(
-            async move { engine.open_hold(&hold, &operator()).await },
-        ));
+        tasks.push(tokio::spawn(async move {
+            engine.open_hold_by(&hold, &operator()).await
+        }));
     }
     for task in tasks {
         task.await.unwrap().unwrap();
     }
     // The last one works, whatever became of the others.
-    let last = lab.engine.open_hold(&hold, &operator()).await.unwrap();
+    let last = lab.engine.open_hold_by(&hold, &operator()).await.unwrap();
     assert!(last.expires_at <= last.hold.expires_at);
     lab.engine
-        .approve_with(&hold, &operator(), &last.token)
+        .approve_with_by(&hold, &operator(), &last.token)
         .await
         .unwrap();
 }
@@ -229,7 +233,7 @@ async fn nobody_gets_a_token_for_what_they_may_not_approve() {
     let session = lab.engine.submit(question).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     let hold = lab.hold().await;
-    let refused = lab.engine.open_hold(&hold, &operator()).await.unwrap_err();
+    let refused = lab.engine.open_hold_by(&hold, &operator()).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Refused(why) if why.message.contains("owner")),
         "{refused:?}"
@@ -241,7 +245,7 @@ async fn nobody_gets_a_token_for_what_they_may_not_approve() {
     let lab = Lab::new(wish);
     lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    let refused = lab.engine.open_hold(&hold, &operator()).await.unwrap_err();
+    let refused = lab.engine.open_hold_by(&hold, &operator()).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Refused(why) if why.code == ErrorCode::Timeout
             && why.details["hold_status"] == "expired"),
@@ -258,7 +262,7 @@ async fn why_a_call_was_denied_reaches_the_model_as_a_typed_result_and_people_in
         let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
         let lab = again.as_ref().unwrap_or(&lab);
         lab.engine
-            .deny(&lab.hold().await, &operator(), "not before Monday")
+            .deny_by(&lab.hold().await, &operator(), "not before Monday")
             .await
             .unwrap();
         lab.engine.work_on(&session).await.unwrap();
@@ -316,15 +320,26 @@ async fn everything_that_people_do_is_in_the_audit_log_once_and_what_failed_is_n
     let otto = user("otto");
     let mut arguments = lab.store.hold(&first).await.unwrap().plan.arguments;
     arguments.remove("command");
-    lab.engine.edit(&first, &olga, arguments).await.unwrap_err();
+    lab.engine.edit_by(&first, &olga, arguments).await.unwrap_err();
     let plan = lab.store.hold(&first).await.unwrap().plan;
-    let second = lab.engine.edit(&first, &olga, plan.arguments).await.unwrap().id;
-    let token = lab.engine.open_hold(&second, &olga).await.unwrap().token;
+    let second = lab
+        .engine
+        .edit_by(&first, &olga, plan.arguments)
+        .await
+        .unwrap()
+        .id;
+    let token = lab.engine.open_hold_by(&second, &olga).await.unwrap().token;
     let wrong = ApprovalToken::from_bytes([1; 32]);
-    lab.engine.approve_with(&second, &olga, &wrong).await.unwrap_err();
-    lab.engine.approve_with(&second, &olga, &token).await.unwrap();
-    lab.engine.approve_with(&second, &olga, &token).await.unwrap_err();
-    lab.engine.deny(&second, &otto, "too late").await.unwrap_err();
+    lab.engine
+        .approve_with_by(&second, &olga, &wrong)
+        .await
+        .unwrap_err();
+    lab.engine.approve_with_by(&second, &olga, &token).await.unwrap();
+    lab.engine
+        .approve_with_by(&second, &olga, &token)
+        .await
+        .unwrap_err();
+    lab.engine.deny_by(&second, &otto, "too late").await.unwrap_err();
     lab.engine
         .stop_writes(KillSwitch::Engaged, &otto, Some("why not"))
         .await
@@ -338,7 +353,7 @@ async fn everything_that_people_do_is_in_the_audit_log_once_and_what_failed_is_n
     let (_, outcome) = other.ask("put the flag there").await;
     assert_eq!(outcome.status, Status::Held, "{outcome:?}");
     let third = other.hold().await;
-    other.engine.deny(&third, &otto, "no").await.unwrap();
+    other.engine.deny_by(&third, &otto, "no").await.unwrap();
     let (one, two, three) = (first.to_string(), second.to_string(), third.to_string());
     let expected = [
         ("olga", "hold.edit_refused", Some(one.clone())),
@@ -363,7 +378,7 @@ async fn without_the_audit_log_nothing_is_approved() {
     let lab = Lab::new(controlled());
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    let token = lab.engine.open_hold(&hold, &operator()).await.unwrap().token;
+    let token = lab.engine.open_hold_by(&hold, &operator()).await.unwrap().token;
     lab.engine
         .stop_writes(KillSwitch::Engaged, &operator(), None)
         .await
@@ -376,10 +391,10 @@ async fn without_the_audit_log_nothing_is_approved() {
     drop(file);
     let (otto, engine) = (user("otto"), &lab.engine);
     let arguments = lab.store.hold(&hold).await.unwrap().plan.arguments;
-    assert!(engine.approve_with(&hold, &operator(), &token).await.is_err());
-    assert!(engine.open_hold(&hold, &otto).await.is_err());
-    assert!(engine.deny(&hold, &otto, "no").await.is_err());
-    assert!(engine.edit(&hold, &otto, arguments).await.is_err());
+    assert!(engine.approve_with_by(&hold, &operator(), &token).await.is_err());
+    assert!(engine.open_hold_by(&hold, &otto).await.is_err());
+    assert!(engine.deny_by(&hold, &otto, "no").await.is_err());
+    assert!(engine.edit_by(&hold, &otto, arguments).await.is_err());
     let released = engine.stop_writes(KillSwitch::Released, &otto, None).await;
     assert!(released.is_err());
     assert!(engine.writes().await.unwrap().stopped);

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, RESTART, Wish, keyring, operator};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, keyring, operator};
 
 async fn made() -> String {
     let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.approve_by(&hold, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     bundle(&lab.store, &session, Timestamp::now()).await.unwrap()
 }

@@ -12,7 +12,7 @@ use interlock_protocol::{ControlLevel, SessionId};
 use tokio::sync::broadcast::Receiver;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::fixture::{Lab, RESTART, Wish, has, operator, user};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, has, operator, user};
 
 const CANARY: &str = "canary-4b1d9c";
 
@@ -109,24 +109,30 @@ async fn the_token_is_in_no_place_in_which_a_canary_is_found() {
     let mut heard = String::new();
     let (session, _) = lab.ask("put the flag there").await;
     let first = lab.hold().await;
-    let opened = lab.engine.open_hold(&first, &operator()).await.unwrap();
+    let opened = lab.engine.open_hold_by(&first, &operator()).await.unwrap();
     let mut tokens = vec![*opened.token.reveal()];
     lab.engine
-        .edit(&first, &user("otto"), opened.hold.plan.arguments.clone())
+        .edit_by(&first, &user("otto"), opened.hold.plan.arguments.clone())
         .await
         .unwrap();
     let hold = lab.hold().await;
     tracing::trace!("{CANARY}");
     for _ in 0..2 {
-        let opened = lab.engine.open_hold(&hold, &operator()).await.unwrap();
+        let opened = lab.engine.open_hold_by(&hold, &operator()).await.unwrap();
         // Whoever writes it to a log by mistake writes nothing.
         tracing::error!(opened = ?opened, "opened");
         tokens.push(*opened.token.reveal());
-        let wrong = lab.engine.approve_with(&hold, &user("otto"), &opened.token).await;
+        let wrong = lab
+            .engine
+            .approve_with_by(&hold, &user("otto"), &opened.token)
+            .await;
         tracing::error!(error = ?wrong.unwrap_err(), "not approved");
     }
     let token = interlock_gate::ApprovalToken::from_bytes(*tokens.last().unwrap());
-    lab.engine.approve_with(&hold, &operator(), &token).await.unwrap();
+    lab.engine
+        .approve_with_by(&hold, &operator(), &token)
+        .await
+        .unwrap();
     lab.engine.work_on(&session).await.unwrap();
     assert_eq!(lab.folder.effects(), [command]);
     let places = places(&lab, &session, &log, &mut live, &mut heard).await;

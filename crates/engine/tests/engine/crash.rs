@@ -14,7 +14,7 @@ use interlock_engine::{Engine, Moment, Queue, Submission};
 use interlock_protocol::{ControlLevel, Event, EventBody, Outcome, SessionId, Status, ToolKind};
 use interlock_store::{Filter, Holds};
 
-use crate::fixture::{Lab, RESTART, Wish, operator};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, operator};
 
 const FOLDER: &str = "INTERLOCK_TEST_CRASH_FOLDER";
 const AT: &str = "INTERLOCK_TEST_CRASH_AT";
@@ -97,7 +97,7 @@ async fn work(engine: &Engine, lab: &Lab, session: &SessionId) {
                 let open = lab.store.holds(Holds::Open).await.unwrap();
                 match open.first() {
                     Some(hold) => {
-                        engine.approve(&hold.id, &operator()).await.unwrap();
+                        engine.approve_by(&hold.id, &operator()).await.unwrap();
                     }
                     // Approved, and ended before it was put back into the queue.
                     None => lab.store.resubmit(session, jiff::Timestamp::now()).await.unwrap(),

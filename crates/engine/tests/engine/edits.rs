@@ -6,7 +6,7 @@ use interlock_protocol::{Arguments, ControlLevel, ErrorCode, Status};
 use interlock_store::{Error as StoreError, Holds};
 use serde_json::json;
 
-use crate::fixture::{Lab, RESTART, Wish, calls, find, operator, read, says, user, write};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, calls, find, operator, read, says, user, write};
 use crate::holds::object;
 
 fn controlled() -> Wish {
@@ -33,7 +33,7 @@ async fn what_was_edited_runs_once_as_edited_and_the_model_is_told() {
         let lab = second.as_ref().unwrap_or(&first);
         let new = lab
             .engine
-            .edit(&old, &user("otto"), command("touch /srv/other"))
+            .edit_by(&old, &user("otto"), command("touch /srv/other"))
             .await
             .unwrap();
         assert_eq!(lab.store.session(&session).await.unwrap().status, Status::Held);
@@ -63,8 +63,8 @@ async fn what_was_edited_runs_once_as_edited_and_the_model_is_told() {
         // It still waits: whoever looks does not run it.
         let outcome = lab.engine.work_on(&session).await.unwrap();
         assert_eq!(outcome.status, Status::Held, "{case}: {outcome:?}");
-        assert!(lab.engine.approve(&old, &operator()).await.is_err(), "{case}");
-        lab.engine.approve(&new.id, &operator()).await.unwrap();
+        assert!(lab.engine.approve_by(&old, &operator()).await.is_err(), "{case}");
+        lab.engine.approve_by(&new.id, &operator()).await.unwrap();
         let outcome = lab.engine.work_on(&session).await.unwrap();
         assert_eq!(outcome.status, Status::Completed, "{case}: {outcome:?}");
         assert_eq!(lab.folder.effects(), ["touch /srv/other"], "{case}");
@@ -94,12 +94,12 @@ async fn what_was_edited_can_be_edited_denied_and_run_out_of_time() {
         let first = lab.hold().await;
         let second = lab
             .engine
-            .edit(&first, &operator(), command("touch /srv/two"))
+            .edit_by(&first, &operator(), command("touch /srv/two"))
             .await
             .unwrap();
         let third = lab
             .engine
-            .edit(&second.id, &user("otto"), command("touch /srv/three"))
+            .edit_by(&second.id, &user("otto"), command("touch /srv/three"))
             .await
             .unwrap();
         let from = third.edited_from.clone().unwrap();
@@ -107,7 +107,7 @@ async fn what_was_edited_can_be_edited_denied_and_run_out_of_time() {
         for over in [&first, &second.id] {
             let refused = lab
                 .engine
-                .edit(over, &operator(), command("touch /srv/four"))
+                .edit_by(over, &operator(), command("touch /srv/four"))
                 .await
                 .unwrap_err();
             assert!(
@@ -117,14 +117,17 @@ async fn what_was_edited_can_be_edited_denied_and_run_out_of_time() {
         }
         match end {
             "deny" => {
-                lab.engine.deny(&third.id, &operator(), "neither").await.unwrap();
+                lab.engine
+                    .deny_by(&third.id, &operator(), "neither")
+                    .await
+                    .unwrap();
             }
             "change" => {
                 *lab.folder.state.lock().unwrap() = Some("stopped".to_owned());
-                lab.engine.approve(&third.id, &operator()).await.unwrap();
+                lab.engine.approve_by(&third.id, &operator()).await.unwrap();
             }
             _ => {
-                lab.engine.approve(&third.id, &operator()).await.unwrap();
+                lab.engine.approve_by(&third.id, &operator()).await.unwrap();
             }
         }
         lab.engine.work_on(&session).await.unwrap();
@@ -187,7 +190,7 @@ async fn what_the_gate_refuses_leaves_the_old_hold_open() {
                 .unwrap();
             let refused = lab
                 .engine
-                .edit(&hold, &operator(), arguments.clone())
+                .edit_by(&hold, &operator(), arguments.clone())
                 .await
                 .unwrap_err();
             let Error::Refused(refusal) = &refused else {
@@ -203,7 +206,7 @@ async fn what_the_gate_refuses_leaves_the_old_hold_open() {
                 .await
                 .unwrap();
             // As if nobody had tried.
-            lab.engine.approve(&hold, &operator()).await.unwrap();
+            lab.engine.approve_by(&hold, &operator()).await.unwrap();
             let outcome = lab.engine.work_on(&session).await.unwrap();
             assert_eq!(outcome.status, Status::Completed, "{case}: {outcome:?}");
             assert_eq!(lab.folder.effects(), ["touch /srv/flag"], "{case}");
@@ -224,23 +227,23 @@ async fn with_four_eyes_neither_the_owner_nor_the_editor_approves() {
     let old = lab.hold().await;
     let by_owner = lab
         .engine
-        .edit(&old, &user("owner"), command("touch /srv/two"))
+        .edit_by(&old, &user("owner"), command("touch /srv/two"))
         .await
         .unwrap();
     let new = lab
         .engine
-        .edit(&by_owner.id, &user("editor"), command("touch /srv/three"))
+        .edit_by(&by_owner.id, &user("editor"), command("touch /srv/three"))
         .await
         .unwrap();
     for who in ["owner", "editor"] {
-        let refused = lab.engine.open_hold(&new.id, &user(who)).await.unwrap_err();
+        let refused = lab.engine.open_hold_by(&new.id, &user(who)).await.unwrap_err();
         assert!(
             matches!(&refused, Error::Refused(why) if why.code == ErrorCode::ActionNotAllowed
                 && why.details["hold_status"] == "pending"),
             "{who}: {refused:?}"
         );
     }
-    lab.engine.approve(&new.id, &operator()).await.unwrap();
+    lab.engine.approve_by(&new.id, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     assert_eq!(lab.folder.effects(), ["touch /srv/three"]);
     lab.prove(&session).await;
@@ -254,7 +257,7 @@ async fn of_one_who_approves_and_one_who_edits_at_once_one_wins() {
         let (session, _) = lab.ask("put the flag there").await;
         let hold = lab.hold().await;
         let other = Lab::in_folder(&lab.folder.path, controlled());
-        let opened = lab.engine.open_hold(&hold, &operator()).await.unwrap();
+        let opened = lab.engine.open_hold_by(&hold, &operator()).await.unwrap();
         let editor = if round % 2 == 0 { &lab } else { &other };
         let otto = user("otto");
         let (approved, edited) = tokio::join!(
@@ -262,14 +265,16 @@ async fn of_one_who_approves_and_one_who_edits_at_once_one_wins() {
                 for _ in 0..round {
                     tokio::task::yield_now().await;
                 }
-                lab.engine.approve_with(&hold, &operator(), &opened.token).await
+                lab.engine
+                    .approve_with_by(&hold, &operator(), &opened.token)
+                    .await
             },
-            editor.engine.edit(&hold, &otto, command("touch /srv/other"))
+            editor.engine.edit_by(&hold, &otto, command("touch /srv/other"))
         );
         assert!(approved.is_ok() != edited.is_ok(), "{approved:?} {edited:?}");
         let expected = match (&approved, &edited) {
             (_, Ok(new)) => {
-                lab.engine.approve(&new.id, &operator()).await.unwrap();
+                lab.engine.approve_by(&new.id, &operator()).await.unwrap();
                 "touch /srv/other"
             }
             (_, Err(error)) => {
@@ -312,10 +317,10 @@ async fn a_direct_call_that_waits_can_be_edited() {
     assert!(matches!(called, Called::Held { .. }), "{called:?}");
     let new = lab
         .engine
-        .edit(&lab.hold().await, &operator(), command("touch /srv/other"))
+        .edit_by(&lab.hold().await, &operator(), command("touch /srv/other"))
         .await
         .unwrap();
-    lab.engine.approve(&new.id, &operator()).await.unwrap();
+    lab.engine.approve_by(&new.id, &operator()).await.unwrap();
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), ["touch /srv/other"]);
@@ -335,7 +340,7 @@ async fn nothing_of_a_session_that_ended_or_is_worked_on_is_edited() {
         .unwrap();
     let refused = lab
         .engine
-        .edit(&hold, &operator(), command("touch /srv/other"))
+        .edit_by(&hold, &operator(), command("touch /srv/other"))
         .await
         .unwrap_err();
     assert!(
@@ -348,7 +353,7 @@ async fn nothing_of_a_session_that_ended_or_is_worked_on_is_edited() {
         .unwrap();
     let refused = lab
         .engine
-        .edit(&hold, &operator(), command("touch /srv/other"))
+        .edit_by(&hold, &operator(), command("touch /srv/other"))
         .await
         .unwrap_err();
     assert!(matches!(&refused, Error::NotNow(_)), "{refused:?}");
@@ -377,13 +382,13 @@ async fn what_a_person_named_is_known_again_after_a_restart() {
         let lab = second.as_ref().unwrap_or(&first);
         let new = lab
             .engine
-            .edit(&lab.hold().await, &operator(), command("touch /srv/other"))
+            .edit_by(&lab.hold().await, &operator(), command("touch /srv/other"))
             .await
             .unwrap();
         let steps = lab.store.steps(&session, None).await.unwrap();
         let mentions = steps.iter().filter(|step| step.input["ask"] == "mention").count();
         assert_eq!(mentions, if restart { 2 } else { 1 });
-        lab.engine.approve(&new.id, &operator()).await.unwrap();
+        lab.engine.approve_by(&new.id, &operator()).await.unwrap();
         lab.engine.work_on(&session).await.unwrap();
         assert_eq!(lab.folder.effects(), ["touch /srv/other"]);
         lab.prove(&session).await;

@@ -10,17 +10,18 @@ use std::time::Duration;
 
 use interlock_dialect::Dialect;
 use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Submission,
-    Success,
+    AgentOptions, Barred, ChainOptions, Defaults, Engine, Error, Limits, Opened, Outcome, Person, Prompts,
+    Setup, StageOptions, Submission, Success,
 };
 use interlock_gate::{
-    Catalogue, FourEyes, Gate, Options, Plan, ReadTarget, ResolvedResource, Started, Where,
+    ApprovalToken, Catalogue, FourEyes, Gate, Hold, Options, Plan, ReadTarget, ResolvedResource, Started,
+    Where,
 };
 use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
 use interlock_protocol::{
-    ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact, Observation,
-    ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
+    Arguments, ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact,
+    Observation, ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
 };
 use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
 use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
@@ -597,6 +598,53 @@ pub(crate) fn user(name: &str) -> UserId {
 
 pub(crate) fn operator() -> UserId {
     UserId::new("olga").unwrap()
+}
+
+/// Decides as the user of a shell, by name: the proof is asked for each time.
+pub(crate) trait DecidesByName {
+    async fn approve_by(&self, hold: &HoldId, by: &UserId) -> Result<Hold, Error>;
+    async fn approve_with_by(&self, hold: &HoldId, by: &UserId, token: &ApprovalToken)
+    -> Result<Hold, Error>;
+    async fn open_hold_by(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error>;
+    async fn deny_by(&self, hold: &HoldId, by: &UserId, reason: &str) -> Result<Hold, Error>;
+    async fn edit_by(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error>;
+    async fn barred_by(&self, hold: &Hold, by: &UserId) -> Result<Option<Barred>, Error>;
+}
+
+impl DecidesByName for Engine {
+    async fn approve_by(&self, hold: &HoldId, by: &UserId) -> Result<Hold, Error> {
+        let approver = self.approver(hold, &Person::at_shell(by.clone())).await?;
+        self.approve(&approver).await
+    }
+
+    async fn approve_with_by(
+        &self,
+        hold: &HoldId,
+        by: &UserId,
+        token: &ApprovalToken,
+    ) -> Result<Hold, Error> {
+        let approver = self.approver(hold, &Person::at_shell(by.clone())).await?;
+        self.approve_with(&approver, token).await
+    }
+
+    async fn open_hold_by(&self, hold: &HoldId, by: &UserId) -> Result<Opened, Error> {
+        let approver = self.approver(hold, &Person::at_shell(by.clone())).await?;
+        self.open_hold(&approver).await
+    }
+
+    async fn deny_by(&self, hold: &HoldId, by: &UserId, reason: &str) -> Result<Hold, Error> {
+        let decider = self.decider(hold, &Person::at_shell(by.clone())).await?;
+        self.deny(&decider, reason).await
+    }
+
+    async fn edit_by(&self, hold: &HoldId, by: &UserId, arguments: Arguments) -> Result<Hold, Error> {
+        let decider = self.decider(hold, &Person::at_shell(by.clone())).await?;
+        self.edit(&decider, arguments).await
+    }
+
+    async fn barred_by(&self, hold: &Hold, by: &UserId) -> Result<Option<Barred>, Error> {
+        self.barred(hold, &Person::at_shell(by.clone())).await
+    }
 }
 
 /// The script that finds the host, changes it once, looks, and answers; and looks again if the answer must wait.

@@ -2,7 +2,7 @@
 
 use interlock_protocol::{ControlLevel, EventBody, Status};
 
-use crate::fixture::{Lab, RESTART, Wish, asker, calls, find, operator, read, says, write};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, asker, calls, find, operator, read, says, write};
 
 #[tokio::test]
 async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_receipt() {
@@ -53,8 +53,8 @@ async fn a_held_call_runs_once_after_a_human_said_yes_in_another_process() {
     let again = Lab::in_folder(&root, Wish::script(RESTART).level(ControlLevel::Controlled));
     let holds = again.store.holds(interlock_store::Holds::Open).await.unwrap();
     assert_eq!(holds.len(), 1);
-    again.engine.approve(&holds[0].id, &operator()).await.unwrap();
-    let twice = again.engine.approve(&holds[0].id, &operator()).await;
+    again.engine.approve_by(&holds[0].id, &operator()).await.unwrap();
+    let twice = again.engine.approve_by(&holds[0].id, &operator()).await;
     assert!(twice.is_err(), "a hold was approved twice");
     let outcome = again.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
@@ -68,7 +68,7 @@ async fn a_denied_call_does_not_run_and_its_model_hears_why() {
     let (session, _) = lab.ask("put the flag there").await;
     let holds = lab.store.holds(interlock_store::Holds::Open).await.unwrap();
     lab.engine
-        .deny(&holds[0].id, &operator(), "not on a Sunday")
+        .deny_by(&holds[0].id, &operator(), "not on a Sunday")
         .await
         .unwrap();
     let outcome = lab.engine.work_on(&session).await.unwrap();

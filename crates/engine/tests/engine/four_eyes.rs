@@ -1,12 +1,12 @@
 //! Four eyes: what is said before somebody tries, what happens when they try, and what is left of it are one thing.
 
-use interlock_engine::{Called, Error, Submission};
+use interlock_engine::{Barred, Called, Channel, Error, EyesChecked, Person, Submission};
 use interlock_gate::{ApprovalToken, FourEyes, Hold};
-use interlock_protocol::{ControlLevel, SessionId};
-use interlock_store::{AuditEntry, AuditFilter};
+use interlock_protocol::{ControlLevel, Role, SessionId, UserId, UserName};
+use interlock_store::{AuditEntry, AuditFilter, NewUser, UserChange};
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Wish, asker, calls, find, says, user, write};
+use crate::fixture::{DecidesByName, Lab, Wish, asker, calls, find, says, user, write};
 use crate::gates::Counts;
 
 fn lab() -> Lab {
@@ -32,7 +32,7 @@ async fn chat(lab: &Lab) -> SessionId {
 async fn edited(lab: &Lab, hold: &Hold, by: &str, command: &str) -> Hold {
     let mut arguments = hold.plan.arguments.clone();
     arguments.insert("command".to_owned(), json!(command));
-    lab.engine.edit(&hold.id, &user(by), arguments).await.unwrap()
+    lab.engine.edit_by(&hold.id, &user(by), arguments).await.unwrap()
 }
 
 /// What was refused to people, oldest first.
@@ -69,8 +69,8 @@ async fn whoever_has_the_same_name_at_a_shell_is_the_same_person() {
         ("adam", None),
         ("local:adam", None),
     ] {
-        let barred = lab.engine.barred(&hold, &user(who)).await.unwrap();
-        assert_eq!(barred.map(interlock_engine::Barred::as_str), expected, "{who}");
+        let barred = lab.engine.barred_by(&hold, &user(who)).await.unwrap();
+        assert_eq!(barred.map(Barred::as_str), expected, "{who}");
     }
 }
 
@@ -93,13 +93,17 @@ async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
     ];
     let mut expected = Vec::new();
     for (who, barred_as) in &people {
-        let barred = lab.engine.barred(&hold, who).await.unwrap().unwrap();
+        let barred = lab.engine.barred_by(&hold, who).await.unwrap().unwrap();
         assert_eq!(barred.as_str(), *barred_as, "{who}");
-        let opened = lab.engine.open_hold(&hold.id, who).await.map(|_| ());
+        let opened = lab.engine.open_hold_by(&hold.id, who).await.map(|_| ());
         let token = ApprovalToken::from_bytes(token);
-        let approved = lab.engine.approve_with(&hold.id, who, &token).await.map(|_| ());
+        let approved = lab
+            .engine
+            .approve_with_by(&hold.id, who, &token)
+            .await
+            .map(|_| ());
         for (answer, action) in [
-            (opened, "hold.opening_refused"),
+            (opened, "hold.approval_refused"),
             (approved, "hold.approval_refused"),
         ] {
             let Err(Error::Refused(why)) = answer else {
@@ -131,16 +135,20 @@ async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
         assert!(!entry.deed.details.to_string().contains(&secret));
     }
     for (barred_as, times) in [("owner", 2), ("asker", 2), ("editor", 4)] {
-        let counter = format!("interlock_four_eyes_refused_total{{barred_as={barred_as}}}");
+        let counter = format!("interlock_approval_refused_total{{barred_as={barred_as}}}");
         assert_eq!(counts.of(&counter), times, "{barred_as}");
     }
     assert!(lab.store.tokens(&hold.id).await.unwrap().is_empty());
 
     let otto = user("otto");
-    assert_eq!(lab.engine.barred(&hold, &otto).await.unwrap(), None);
-    lab.engine.approve(&hold.id, &otto).await.unwrap();
+    assert_eq!(lab.engine.barred_by(&hold, &otto).await.unwrap(), None);
+    lab.engine.approve_by(&hold.id, &otto).await.unwrap();
     // What is decided is refused as that, to everybody, and nobody is held responsible for looking.
-    let late = lab.engine.open_hold(&hold.id, &user("owner")).await.unwrap_err();
+    let late = lab
+        .engine
+        .open_hold_by(&hold.id, &user("owner"))
+        .await
+        .unwrap_err();
     assert!(
         matches!(&late, Error::Refused(why) if why.details["hold_status"] == "approved"),
         "{late:?}"
@@ -156,8 +164,8 @@ async fn without_four_eyes_nobody_is_barred() {
     lab.ask("put the flag there").await;
     let first = lab.store.hold(&lab.hold().await).await.unwrap();
     let hold = edited(&lab, &first, "editor", "touch /srv/two").await;
-    assert_eq!(lab.engine.barred(&hold, &user("editor")).await.unwrap(), None);
-    lab.engine.approve(&hold.id, &user("editor")).await.unwrap();
+    assert_eq!(lab.engine.barred_by(&hold, &user("editor")).await.unwrap(), None);
+    lab.engine.approve_by(&hold.id, &user("editor")).await.unwrap();
     assert!(refused(&lab).await.is_empty());
 }
 
@@ -179,6 +187,110 @@ async fn whoever_called_a_tool_by_hand_does_not_approve_it() {
         );
     }
     let hold = lab.hold().await;
-    lab.engine.open_hold(&hold, &bob).await.unwrap_err();
-    lab.engine.approve(&hold, &user("otto")).await.unwrap();
+    lab.engine.open_hold_by(&hold, &bob).await.unwrap_err();
+    lab.engine.approve_by(&hold, &user("otto")).await.unwrap();
+}
+
+async fn made(lab: &Lab, name: &str, role: Role) -> UserId {
+    let new = NewUser {
+        name: UserName::new(name).unwrap(),
+        role,
+        password: None,
+        identity: None,
+        created_at: jiff::Timestamp::now(),
+    };
+    lab.store.create_user(new).await.unwrap().id
+}
+
+/// The role is the one that the store has, whatever channel somebody comes from, and the audit log says how they came.
+#[tokio::test]
+async fn the_store_says_who_may_decide_and_the_record_says_how_they_came() {
+    let lab = Lab::new(Wish::script(crate::fixture::RESTART).level(ControlLevel::Controlled));
+    lab.ask("put the flag there").await;
+    let hold = lab.store.hold(&lab.hold().await).await.unwrap();
+    let petra = made(&lab, "petra", Role::Approver).await;
+    let off = made(&lab, "off", Role::Approver).await;
+    let change = UserChange {
+        enabled: Some(false),
+        ..UserChange::default()
+    };
+    lab.store.change_user(&off, change).await.unwrap();
+    let page = |user: &UserId| Person {
+        user: user.clone(),
+        channel: Channel::Page,
+    };
+    let token = |user: &UserId| Person {
+        user: user.clone(),
+        channel: Channel::Token("tok_1".to_owned()),
+    };
+    let viewer = made(&lab, "viewer", Role::Viewer).await;
+    let operator = made(&lab, "operator", Role::Operator).await;
+    let mut refusals = 0;
+    for who in [viewer, operator, off, user("nobody"), user("local:root")] {
+        for person in [page(&who), token(&who)] {
+            assert_eq!(
+                lab.engine.barred(&hold, &person).await.unwrap(),
+                Some(Barred::Role)
+            );
+            let told = [
+                lab.engine.approver(&hold.id, &person).await.map(|_| ()),
+                lab.engine.decider(&hold.id, &person).await.map(|_| ()),
+            ];
+            for told in told {
+                let Err(Error::Refused(why)) = told else {
+                    panic!("{person:?}: {told:?}")
+                };
+                assert_eq!(why.message, Barred::Role.message());
+                refusals += 1;
+            }
+        }
+    }
+    assert_eq!(refused(&lab).await.len(), refusals);
+
+    let approver = lab.engine.approver(&hold.id, &token(&petra)).await.unwrap();
+    assert_eq!(
+        (
+            approver.decider().user(),
+            approver.decider().role(),
+            approver.four_eyes()
+        ),
+        (&petra, Role::Approver, EyesChecked::NotWanted)
+    );
+    lab.engine.approve(&approver).await.unwrap();
+    let approved = AuditFilter {
+        action: Some("hold.approved".to_owned()),
+        limit: 10,
+        ..AuditFilter::default()
+    };
+    let entries = lab.store.audit_entries(&approved).await.unwrap();
+    let details = &entries[0].deed.details;
+    let told = ["channel", "token", "role", "four_eyes"].map(|fact| details[fact].as_str().unwrap());
+    assert_eq!(told, ["token", "tok_1", "approver", "not_wanted"]);
+    // The proof was for one decision: the hold is decided.
+    lab.engine.approve(&approver).await.unwrap_err();
+    lab.engine.deny(approver.decider(), "too late").await.unwrap_err();
+}
+
+/// Where people have accounts and four eyes are wanted, the name of a shell decides nothing.
+#[tokio::test]
+async fn four_eyes_want_a_person_who_has_signed_in() {
+    let lab = lab();
+    let session = chat(&lab).await;
+    lab.again(&session, "put the flag there").await;
+    let hold = lab.store.hold(&lab.hold().await).await.unwrap();
+    let petra = made(&lab, "petra", Role::Approver).await;
+    let shell = Person::at_shell(user("local:otto"));
+    assert_eq!(
+        lab.engine.barred(&hold, &shell).await.unwrap(),
+        Some(Barred::NotSignedIn)
+    );
+    lab.engine.approver(&hold.id, &shell).await.unwrap_err();
+    lab.engine.decider(&hold.id, &shell).await.unwrap_err();
+    let page = Person {
+        user: petra,
+        channel: Channel::Page,
+    };
+    let approver = lab.engine.approver(&hold.id, &page).await.unwrap();
+    assert_eq!(approver.four_eyes(), EyesChecked::Passed);
+    lab.engine.approve(&approver).await.unwrap();
 }

@@ -9,7 +9,7 @@ use interlock_store::Holds;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::fixture::{Lab, RESTART, Wish, calls, find, operator, read, says, write};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, calls, find, operator, read, says, write};
 
 fn controlled() -> Wish {
     Wish::script(RESTART).level(ControlLevel::Controlled)
@@ -27,11 +27,11 @@ async fn of_two_processes_that_approve_at_once_exactly_one_wins() {
     let hold = lab.hold().await;
     let (olga, otto) = (operator(), UserId::new("otto").unwrap());
     let (one, two) = tokio::join!(
-        lab.engine.approve(&hold, &olga),
-        other.engine.approve(&hold, &otto)
+        lab.engine.approve_by(&hold, &olga),
+        other.engine.approve_by(&hold, &otto)
     );
     assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
-    assert!(lab.engine.deny(&hold, &operator(), "too late").await.is_err());
+    assert!(lab.engine.deny_by(&hold, &operator(), "too late").await.is_err());
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
@@ -49,7 +49,7 @@ async fn a_hold_that_nobody_decides_in_time_expires_and_its_model_hears_it() {
     assert_eq!(outcome.status, Status::Held, "{outcome:?}");
     let hold = lab.hold().await;
     assert!(
-        lab.engine.approve(&hold, &operator()).await.is_err(),
+        lab.engine.approve_by(&hold, &operator()).await.is_err(),
         "a hold was approved after its time"
     );
     lab.engine.expire_holds().await.unwrap();
@@ -71,7 +71,10 @@ async fn what_changed_since_it_was_held_does_not_run_and_the_model_is_told_what_
         let (session, _) = lab.ask("put the flag there").await;
         let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
         let lab = again.as_ref().unwrap_or(&lab);
-        lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+        lab.engine
+            .approve_by(&lab.hold().await, &operator())
+            .await
+            .unwrap();
         *lab.folder.state.lock().unwrap() = Some("stopped".to_owned());
         let outcome = lab.engine.work_on(&session).await.unwrap();
         assert_eq!(
@@ -103,7 +106,7 @@ async fn a_plan_does_not_run_on_another_machine_that_took_its_name() {
         let again = restart.then(|| Lab::in_folder(&lab.folder.path, controlled()));
         let lab = again.as_ref().unwrap_or(&lab);
         let hold = lab.hold().await;
-        lab.engine.approve(&hold, &operator()).await.unwrap();
+        lab.engine.approve_by(&hold, &operator()).await.unwrap();
         *lab.folder.machine.lock().unwrap() = Some("SHA256:two".to_owned());
         let outcome = lab.engine.work_on(&session).await.unwrap();
         assert_eq!(
@@ -130,7 +133,7 @@ async fn a_plan_runs_and_is_verified_on_the_machine_that_it_was_made_for() {
         *lab.folder.machine.lock().unwrap() = Some("SHA256:one".to_owned());
         let (session, _) = lab.ask("put the flag there").await;
         let hold = lab.hold().await;
-        lab.engine.approve(&hold, &operator()).await.unwrap();
+        lab.engine.approve_by(&hold, &operator()).await.unwrap();
         if !verified {
             // The machine is replaced between the write and the reading that would verify it.
             lab.folder.swap_after_write("SHA256:two");
@@ -151,7 +154,10 @@ async fn a_plan_runs_and_is_verified_on_the_machine_that_it_was_made_for() {
 async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
     let lab = Lab::new(controlled());
     let (session, _) = lab.ask("put the flag there").await;
-    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    lab.engine
+        .approve_by(&lab.hold().await, &operator())
+        .await
+        .unwrap();
     // Another process says so; this one must look.
     let other = Lab::in_folder(&lab.folder.path, controlled());
     other
@@ -176,13 +182,13 @@ async fn with_four_eyes_the_owner_does_not_approve() {
     let session = lab.engine.submit(question).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     let hold = lab.hold().await;
-    let refused = lab.engine.approve(&hold, &operator()).await.unwrap_err();
+    let refused = lab.engine.approve_by(&hold, &operator()).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Refused(why) if why.message.contains("owner")),
         "{refused}"
     );
     lab.engine
-        .approve(&hold, &UserId::new("otto").unwrap())
+        .approve_by(&hold, &UserId::new("otto").unwrap())
         .await
         .unwrap();
     lab.engine.work_on(&session).await.unwrap();
@@ -210,14 +216,14 @@ async fn with_four_eyes_whoever_asked_does_not_approve() {
     assert_eq!(outcome.status, Status::Held, "{outcome:?}");
     let hold = lab.hold().await;
     for who in [operator(), crate::fixture::asker()] {
-        let refused = lab.engine.open_hold(&hold, &who).await.unwrap_err();
+        let refused = lab.engine.open_hold_by(&hold, &who).await.unwrap_err();
         assert!(
             matches!(&refused, Error::Refused(why) if why.details["hold_status"] == "pending"),
             "{who}: {refused}"
         );
     }
     lab.engine
-        .approve(&hold, &UserId::new("otto").unwrap())
+        .approve_by(&hold, &UserId::new("otto").unwrap())
         .await
         .unwrap();
 }
@@ -260,7 +266,10 @@ async fn one_agent_waits_for_a_human_while_the_other_comes_to_its_end() {
         1,
         "{names:?}"
     );
-    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    lab.engine
+        .approve_by(&lab.hold().await, &operator())
+        .await
+        .unwrap();
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(outcome.answer.as_deref(), Some("Both looked."));
@@ -287,7 +296,7 @@ async fn what_waits_can_be_stopped_and_a_late_yes_runs_nothing() {
             "parallel {parallel}: {outcome:?}"
         );
         assert!(
-            lab.engine.approve(&hold, &operator()).await.is_err(),
+            lab.engine.approve_by(&hold, &operator()).await.is_err(),
             "parallel {parallel}"
         );
         assert!(lab.store.holds(Holds::Open).await.unwrap().is_empty());
@@ -307,7 +316,10 @@ async fn a_session_that_is_stopped_after_the_yes_runs_nothing_then_or_later() {
         .level(ControlLevel::Controlled),
     );
     let (session, _) = lab.ask("put the flag there").await;
-    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    lab.engine
+        .approve_by(&lab.hold().await, &operator())
+        .await
+        .unwrap();
     lab.engine.cancel(&session, &operator()).await.unwrap();
     if lab.store.session(&session).await.unwrap().status == Status::Pending {
         lab.engine.work_on(&session).await.unwrap();
@@ -356,7 +368,10 @@ async fn a_direct_call_that_waits_runs_once_and_leaves_the_chat_as_it_was() {
     // It still waits: whoever looks does not end it.
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Held, "{outcome:?}");
-    lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+    lab.engine
+        .approve_by(&lab.hold().await, &operator())
+        .await
+        .unwrap();
     let outcome = lab.engine.work_on(&session).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), ["touch /srv/flag"]);
@@ -393,7 +408,7 @@ async fn no_approval_token_is_anywhere() {
     let mut live = lab.engine.watch();
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.approve_by(&hold, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     let hashes: Vec<ContentHash> = lab
         .store
@@ -532,7 +547,10 @@ async fn a_decision_while_the_session_is_worked_on_is_not_lost() {
         while lab.store.holds(Holds::Open).await.unwrap().is_empty() {
             live.recv().await.unwrap();
         }
-        lab.engine.approve(&lab.hold().await, &operator()).await.unwrap();
+        lab.engine
+            .approve_by(&lab.hold().await, &operator())
+            .await
+            .unwrap();
         if stop {
             lab.engine.cancel(&session, &operator()).await.unwrap();
         }

@@ -6,7 +6,7 @@ use interlock_tools::{BoxFuture, Done, Reading};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
-use crate::fixture::{Lab, Wish, calls, find, has, host, operator, read, says, write};
+use crate::fixture::{DecidesByName, Lab, Wish, calls, find, has, host, operator, read, says, write};
 
 /// Secrets by where they come in. None is a part of another.
 const SECRETS: &[(&str, &str)] = &[
@@ -92,7 +92,7 @@ async fn a_secret_is_nowhere_wherever_it_came_in() {
         let session = lab.engine.submit(submission).await.unwrap();
         lab.engine.work_on(&session).await.unwrap();
         lab.engine
-            .deny(
+            .deny_by(
                 &lab.hold().await,
                 &operator(),
                 &format!("because {}", secret("reason")),

@@ -10,7 +10,9 @@ use interlock_tools::{BoxFuture, Done, Reading};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::fixture::{Folder, Lab, Wish, answer_in, call_in, find, host, operator, read, write};
+use crate::fixture::{
+    DecidesByName, Folder, Lab, Wish, answer_in, call_in, find, host, operator, read, write,
+};
 
 /// A small generator, the same for the same seed.
 struct Dice(u64);
@@ -227,7 +229,7 @@ async fn a_hundred_turns_of_nonsense_do_nothing_that_was_not_permitted() {
                 let id = session.as_ref().unwrap();
                 while outcome.status == Status::Held {
                     lab.engine
-                        .deny(&lab.hold().await, &operator(), "nonsense")
+                        .deny_by(&lab.hold().await, &operator(), "nonsense")
                         .await
                         .unwrap();
                     outcome = lab.engine.work_on(id).await.unwrap();

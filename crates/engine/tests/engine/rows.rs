@@ -7,7 +7,7 @@ use interlock_store::{Error as StoreError, Options, SealState, Store};
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use crate::fixture::{Lab, RESTART, Wish, keyring, operator};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, keyring, operator};
 
 /// The tables that hold a part of a session, and the condition that finds its rows.
 const TABLES: &[&str] = &[
@@ -50,7 +50,7 @@ async fn ended(folder: &std::path::Path) -> SessionId {
     let lab = Lab::in_folder(folder, Wish::script(&script).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.approve_by(&hold, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     lab.prove(&session).await;
     lab.store.close().await;
@@ -514,7 +514,7 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     assert_eq!(touched, 1);
     drop(conn);
     let lab = Lab::in_folder(root.path(), wish());
-    let refused = lab.engine.open_hold(&hold, &operator()).await;
+    let refused = lab.engine.open_hold_by(&hold, &operator()).await;
     let text = format!("{refused:?}");
     let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
     assert!(

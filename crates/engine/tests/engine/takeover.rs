@@ -11,7 +11,7 @@ use interlock_protocol::{ControlLevel, SessionId, Status};
 use interlock_store::{Filter, Holds};
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Wish, asker, calls, find, operator, read, says, write};
+use crate::fixture::{DecidesByName, Lab, Wish, asker, calls, find, operator, read, says, write};
 
 /// More moments than any story has.
 const ENOUGH: usize = 400;
@@ -75,22 +75,28 @@ async fn play(lab: &Lab, story: Story) -> SessionId {
                 let open = lab.store.holds(Holds::Open).await.unwrap();
                 match (open.first(), story.decide) {
                     (Some(hold), Decide::Deny) => {
-                        lab.engine.deny(&hold.id, &operator(), "not today").await.unwrap();
+                        lab.engine
+                            .deny_by(&hold.id, &operator(), "not today")
+                            .await
+                            .unwrap();
                     }
                     (Some(hold), Decide::ApproveStopped) => {
                         lab.engine
                             .stop_writes(KillSwitch::Engaged, &operator(), None)
                             .await
                             .unwrap();
-                        lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                        lab.engine.approve_by(&hold.id, &operator()).await.unwrap();
                     }
                     (Some(hold), Decide::Edit) if hold.edited_from.is_none() => {
                         let (_, arguments) = write("touch /srv/other");
                         let arguments = crate::holds::object(arguments);
-                        lab.engine.edit(&hold.id, &operator(), arguments).await.unwrap();
+                        lab.engine
+                            .edit_by(&hold.id, &operator(), arguments)
+                            .await
+                            .unwrap();
                     }
                     (Some(hold), Decide::Edit) => {
-                        lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                        lab.engine.approve_by(&hold.id, &operator()).await.unwrap();
                     }
                     (Some(_), Decide::Nothing) => panic!("nobody was to be asked"),
                     (None, _) => lab.store.resubmit(&id, jiff::Timestamp::now()).await.unwrap(),
@@ -360,7 +366,7 @@ async fn direct(level: ControlLevel, answered: bool) {
                 lab.engine.call(&id, &operator(), tool, arguments).await.unwrap();
             }
             for hold in lab.store.holds(Holds::Open).await.unwrap() {
-                lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                lab.engine.approve_by(&hold.id, &operator()).await.unwrap();
                 lab.engine.work_on(&id).await.unwrap();
             }
         })
@@ -374,7 +380,7 @@ async fn direct(level: ControlLevel, answered: bool) {
                 }
                 Status::Held => {
                     for hold in lab.store.holds(Holds::Open).await.unwrap() {
-                        lab.engine.approve(&hold.id, &operator()).await.unwrap();
+                        lab.engine.approve_by(&hold.id, &operator()).await.unwrap();
                     }
                 }
                 _ => break,

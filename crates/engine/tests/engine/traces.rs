@@ -6,14 +6,14 @@ use interlock_protocol::{ContentHash, ControlLevel};
 use interlock_seal::{Keyring, Signer};
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, RESTART, Wish, keyring, operator};
+use crate::fixture::{DecidesByName, Lab, RESTART, Wish, keyring, operator};
 
 /// A session with a refused call, a write that a human approved, and its verification.
 async fn trace() -> Value {
     let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.approve_by(&hold, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     let text = lab.traces(&session).await;
     serde_json::from_str(&text).unwrap()

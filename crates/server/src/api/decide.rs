@@ -44,7 +44,8 @@ pub(crate) fn routes() -> Routes {
 )]
 async fn open(State(app): State<App>, caller: Caller, At(hold): At<HoldId>) -> Result<Response, Problem> {
     seen(&app, &hold).await?;
-    let opened = app.engine().open_hold(&hold, &caller.user).await?;
+    let approver = app.engine().approver(&hold, &caller.person()).await?;
+    let opened = app.engine().open_hold(&approver).await?;
     let form = OpenedApproval {
         approval: hold::form(&app, &caller, &opened.hold, Depth::Whole).await?,
         token: hex(opened.token.reveal()),
@@ -127,7 +128,8 @@ async fn approve(
 ) -> Result<Json<Approval>, Problem> {
     let token = secret(&yes.token)?;
     same_plan(&app, &hold, &yes.plan_hash).await?;
-    let hold = app.engine().approve_with(&hold, &caller.user, &token).await?;
+    let approver = app.engine().approver(&hold, &caller.person()).await?;
+    let hold = app.engine().approve_with(&approver, &token).await?;
     Ok(Json(hold::form(&app, &caller, &hold, Depth::Whole).await?))
 }
 
@@ -152,7 +154,8 @@ async fn deny(
     text("reason", &no.reason, 1, 2000)?;
     not_empty("reason", &no.reason)?;
     seen(&app, &hold).await?;
-    let hold = app.engine().deny(&hold, &caller.user, no.reason.trim()).await?;
+    let decider = app.engine().decider(&hold, &caller.person()).await?;
+    let hold = app.engine().deny(&decider, no.reason.trim()).await?;
     Ok(Json(hold::form(&app, &caller, &hold, Depth::Whole).await?))
 }
 
@@ -176,7 +179,8 @@ async fn edit(
     Sent(changed): Sent<Edit>,
 ) -> Result<Json<Approval>, Problem> {
     same_plan(&app, &hold, &changed.plan_hash).await?;
-    let hold = app.engine().edit(&hold, &caller.user, changed.arguments).await?;
+    let decider = app.engine().decider(&hold, &caller.person()).await?;
+    let hold = app.engine().edit(&decider, changed.arguments).await?;
     Ok(Json(hold::form(&app, &caller, &hold, Depth::Whole).await?))
 }
 

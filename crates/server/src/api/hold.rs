@@ -163,7 +163,7 @@ async fn may_not(app: &App, caller: &Caller, hold: &Hold, now: Timestamp) -> Res
     if let Err(problem) = caller.may(Access::Approve) {
         return Ok(Some(problem.form().detail));
     }
-    let barred = app.engine().barred(hold, &caller.user).await?;
+    let barred = app.engine().barred(hold, &caller.person()).await?;
     Ok(barred.map(|barred| barred.message().to_owned()))
 }
 

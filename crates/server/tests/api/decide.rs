@@ -354,7 +354,7 @@ async fn four_eyes_are_two_people() {
     let new = place.post("otto", &path, &edit).await.ok(200);
     assert_eq!(
         text(&new, "may_not_because"),
-        "Whoever edited a plan may not approve it."
+        "The person who edited a plan may not approve it."
     );
     let open = format!("/approvals/{}/open", text(&new, "id"));
     assert_eq!(place.post("otto", &open, &json!({})).await.status, 403);
@@ -412,8 +412,8 @@ async fn nobody_is_shown_a_button_that_refuses_them() {
     place.work(&session).await;
     let hold = place.get("root", "/approvals").await.ok(200)["approvals"][0].clone();
     let owner = "The owner of a session may not approve it.";
-    let by_asking = "Whoever asked in a session may not approve what comes of it.";
-    let editor = "Whoever edited a plan may not approve it.";
+    let by_asking = "The person who asked in a session may not approve what comes of it.";
+    let editor = "The person who edited a plan may not approve it.";
     for (who, barred) in [("ada", Some(owner)), ("otto", Some(by_asking)), ("root", None)] {
         shown_as_it_is(&place, &hold, who, barred).await;
     }
@@ -429,7 +429,10 @@ async fn nobody_is_shown_a_button_that_refuses_them() {
     for (who, barred) in [("ada", owner), ("otto", editor), ("root", editor)] {
         shown_as_it_is(&place, &last, who, Some(barred)).await;
     }
-    let path = format!("/audit?action=hold.opening_refused&subject={}", text(&last, "id"));
+    let path = format!(
+        "/audit?action=hold.approval_refused&subject={}",
+        text(&last, "id")
+    );
     let audit = place.get("root", &path).await.ok(200);
     let entries: Vec<(&str, &str)> = audit["entries"]
         .as_array()
