@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use interlock_protocol::{
-    AlertState, ArgumentName, Arguments, CategoryName, Expectation, KindRule, Mode, ResourceId, ResourceKind,
-    RiskLevel, RunState, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind, ToolName,
-    UnitActivity,
+    AlertState, ArgumentName, Arguments, CategoryName, ContentHash, Expectation, KindRule, Mode, ResourceId,
+    ResourceKind, RiskLevel, RunState, ShellRule, TargetArgument, TargetRule, ToolDefinition, ToolKind,
+    ToolName, UnitActivity,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bearing;
@@ -72,7 +72,7 @@ pub enum Error {
 }
 
 /// What must be observed after an action, before the arguments fill it in.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExpectRule {
     /// The guest or container runs, and not in the run in which it was before the write.
@@ -165,16 +165,16 @@ impl ExpectRule {
             },
             Self::File { path, content } => Expectation::FileHash {
                 path: text(path)?,
-                hash: interlock_protocol::ContentHash::of(text(content)?),
+                hash: ContentHash::of(text(content)?),
             },
             Self::FilePatched(path) => Expectation::FilePatched { path: text(path)? },
             Self::FileAppended { path, content } => Expectation::FileAppended {
                 path: text(path)?,
-                added: interlock_protocol::ContentHash::of(text(content)?),
+                added: ContentHash::of(text(content)?),
             },
             Self::FileAbsent(path) => Expectation::FileAbsent { path: text(path)? },
             Self::Note(argument) => Expectation::NoteKept {
-                text: interlock_protocol::ContentHash::of(text(argument)?),
+                text: ContentHash::of(text(argument)?),
             },
             Self::Image(argument) => Expectation::ContainerImage {
                 image: text(argument)?,
@@ -195,7 +195,8 @@ impl ExpectRule {
 }
 
 /// Whether a call runs inside its target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// It does: a parent host must not stand in for a child.
     Inside,
@@ -204,7 +205,8 @@ pub enum Placement {
 }
 
 /// Whether a read needs something discovered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Discovery {
     /// It does, if it has a target.
     Needed,
@@ -213,7 +215,7 @@ pub enum Discovery {
 }
 
 /// Whether the result of a read shows the state of its target. Logs, lists of events and lists of other things do not.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ShowsState {
     /// It does, or it does not, whatever the arguments. A command or a path is judged by what it reads besides.
@@ -228,7 +230,8 @@ pub enum ShowsState {
 }
 
 /// What one action of a tool does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Action {
     /// What it does to the world.
     pub kind: ToolKind,
@@ -273,7 +276,7 @@ impl Action {
 }
 
 /// The arguments that say again what the uid of a target says.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ObjectRule {
     /// The argument with the namespace.
@@ -283,7 +286,7 @@ pub(crate) struct ObjectRule {
 }
 
 /// Arguments that say the same as others.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Synonym {
     /// What a call says.
@@ -301,12 +304,16 @@ impl Synonym {
     }
 }
 
-/// A tool as the gate knows it.
-#[derive(Debug)]
-pub struct Tool {
+/// Everything about a tool that decides. This is what a record of a catalogue keeps, and what its hash is taken over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRecord {
     definition: ToolDefinition,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     fixed_target: Option<ResourceId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     object: Option<ObjectRule>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     discriminator: Option<String>,
     actions: BTreeMap<String, Action>,
     synonyms: Vec<Synonym>,
@@ -314,34 +321,65 @@ pub struct Tool {
     always: Action,
     /// What holds for an action that is missing or not listed.
     unclear: Action,
+}
+
+/// A tool as the gate knows it.
+#[derive(Debug)]
+pub struct Tool {
+    record: ToolRecord,
     validator: jsonschema::Validator,
+}
+
+/// A catalogue as it is kept: everything that decides, tool by tool, in the order of their names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CatalogueRecord(Vec<ToolRecord>);
+
+impl CatalogueRecord {
+    /// The hash by which a session names the catalogue that it ran on.
+    pub fn hash(&self) -> Result<ContentHash, serde_json::Error> {
+        Ok(ContentHash::of_json(&serde_json::to_value(self)?))
+    }
+
+    /// What each tool is offered as.
+    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.0.iter().map(|tool| &tool.definition)
+    }
 }
 
 impl Tool {
     /// Its definition.
     pub const fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        &self.record.definition
     }
 
     /// The resource that every call is about, where that does not depend on arguments.
     pub const fn fixed_target(&self) -> Option<&ResourceId> {
-        self.fixed_target.as_ref()
+        self.record.fixed_target.as_ref()
     }
 
     /// The arguments that say again what the uid of a target says.
     pub(crate) const fn object(&self) -> Option<&ObjectRule> {
-        self.object.as_ref()
+        self.record.object.as_ref()
     }
 
     /// Whether this action is one of the tool's own.
     pub fn lists(&self, action: &str) -> bool {
-        self.actions.contains_key(action)
+        self.record.actions.contains_key(action)
     }
 
     /// Every action of its own, by name.
     pub fn actions(&self) -> impl Iterator<Item = (&str, &Action)> {
-        let named = self.actions.iter().map(|(name, action)| (name.as_str(), action));
-        let always = self.discriminator.is_none().then_some(("", &self.always));
+        let named = self
+            .record
+            .actions
+            .iter()
+            .map(|(name, action)| (name.as_str(), action));
+        let always = self
+            .record
+            .discriminator
+            .is_none()
+            .then_some(("", &self.record.always));
         named.chain(always)
     }
 
@@ -352,7 +390,8 @@ impl Tool {
                 .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
                 .collect()
         };
-        self.synonyms
+        self.record
+            .synonyms
             .iter()
             .map(move |synonym| (arguments(&synonym.when), arguments(&synonym.is)))
     }
@@ -373,8 +412,9 @@ impl Tool {
 
     /// An argument that only synonyms have and that says nothing in a call with these (normalised) arguments.
     pub(crate) fn contradicts(&self, arguments: &Arguments) -> Option<&str> {
-        let discriminator = self.discriminator.as_deref();
-        self.synonyms
+        let discriminator = self.record.discriminator.as_deref();
+        self.record
+            .synonyms
             .iter()
             .flat_map(|synonym| synonym.when.keys())
             .map(String::as_str)
@@ -382,14 +422,15 @@ impl Tool {
     }
 
     fn synonym(&self, arguments: &Arguments) -> Option<&Synonym> {
-        self.synonyms
+        self.record
+            .synonyms
             .iter()
             .find(|synonym| synonym.is_meant_by(arguments))
     }
 
     /// The action that a call names, synonyms resolved.
     pub fn action_name<'a>(&'a self, arguments: &'a Arguments) -> Option<&'a str> {
-        let argument = self.discriminator.as_deref().unwrap_or("action");
+        let argument = self.record.discriminator.as_deref().unwrap_or("action");
         let meant = self
             .synonym(arguments)
             .and_then(|synonym| synonym.is.get(argument));
@@ -401,12 +442,12 @@ impl Tool {
 
     /// What a call with these arguments does. What is not said clearly is a write.
     pub fn action(&self, arguments: &Arguments) -> &Action {
-        match &self.discriminator {
-            None => &self.always,
+        match &self.record.discriminator {
+            None => &self.record.always,
             Some(_) => self
                 .action_name(arguments)
-                .and_then(|action| self.actions.get(action))
-                .unwrap_or(&self.unclear),
+                .and_then(|action| self.record.actions.get(action))
+                .unwrap_or(&self.record.unclear),
         }
     }
 
@@ -415,7 +456,7 @@ impl Tool {
     pub(crate) fn command<'a>(&self, action: &Action, arguments: &'a Arguments) -> Option<&'a Value> {
         match &action.command {
             Some(argument) => arguments.get(argument),
-            None => self.definition.shell.command(arguments),
+            None => self.record.definition.shell.command(arguments),
         }
     }
 
@@ -510,7 +551,7 @@ impl Catalogue {
                 .then(|| "its tool server does not say what the call changes".to_owned()),
             state: ShowsState::Always(kind != ToolKind::Write && !bearing::names_a_list(name.as_str())),
         };
-        let parts = Parts {
+        let record = ToolRecord {
             fixed_target: target,
             object: None,
             discriminator,
@@ -530,17 +571,32 @@ impl Catalogue {
                 risk: RiskLevel::High,
                 ..action(ToolKind::Write)
             },
+            definition: definition.clone(),
         };
-        self.insert(parts.into_tool(definition)?)
+        self.insert(record.into_tool()?)
     }
 
     fn insert(&mut self, tool: Tool) -> Result<(), Error> {
-        let name = tool.definition.name.clone();
+        let name = tool.record.definition.name.clone();
         if self.tools.contains_key(&name) {
             return Err(Error::Duplicate(name));
         }
         self.tools.insert(name, tool);
         Ok(())
+    }
+
+    /// The catalogue that a record was made of. It passes the same checks as every other one.
+    pub fn from_record(record: CatalogueRecord) -> Result<Self, Error> {
+        let mut catalogue = Self::default();
+        for tool in record.0 {
+            catalogue.insert(tool.into_tool()?)?;
+        }
+        Ok(catalogue)
+    }
+
+    /// What is kept of it.
+    pub fn record(&self) -> CatalogueRecord {
+        CatalogueRecord(self.tools.values().map(|tool| tool.record.clone()).collect())
     }
 
     /// The tool of this name.
@@ -567,18 +623,9 @@ const fn without_discovery(kind: ToolKind) -> ToolKind {
     }
 }
 
-struct Parts {
-    fixed_target: Option<ResourceId>,
-    object: Option<ObjectRule>,
-    discriminator: Option<String>,
-    actions: BTreeMap<String, Action>,
-    synonyms: Vec<Synonym>,
-    always: Action,
-    unclear: Action,
-}
-
-impl Parts {
-    fn into_tool(self, definition: ToolDefinition) -> Result<Tool, Error> {
+impl ToolRecord {
+    fn into_tool(self) -> Result<Tool, Error> {
+        let definition = &self.definition;
         definition.check()?;
         self.check_synonyms(&definition.name)?;
         let may_write = self.discriminator.is_some()
@@ -591,7 +638,7 @@ impl Parts {
                 .all(|action| action.kind == ToolKind::Resolve);
         if may_write && !only_resolves && self.fixed_target.is_none() && definition.target == TargetRule::None
         {
-            return Err(Error::WriteWithoutTarget(definition.name));
+            return Err(Error::WriteWithoutTarget(definition.name.clone()));
         }
         let validator = jsonschema::options()
             .build(&definition.parameters)
@@ -600,14 +647,7 @@ impl Parts {
                 why: error.to_string(),
             })?;
         Ok(Tool {
-            definition,
-            fixed_target: self.fixed_target,
-            object: self.object,
-            discriminator: self.discriminator,
-            actions: self.actions,
-            synonyms: self.synonyms,
-            always: self.always,
-            unclear: self.unclear,
+            record: self,
             validator,
         })
     }
@@ -851,7 +891,8 @@ impl Row {
             target,
             shell,
         };
-        Parts {
+        ToolRecord {
+            definition,
             fixed_target,
             object: self.object,
             discriminator: self.by,
@@ -860,6 +901,6 @@ impl Row {
             always,
             unclear,
         }
-        .into_tool(definition)
+        .into_tool()
     }
 }

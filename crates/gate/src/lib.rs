@@ -57,7 +57,8 @@ pub use answer::{
 };
 pub use approvals::Approval;
 pub use catalogue::{
-    Action, Catalogue, Discovery, Error as CatalogueError, ExpectRule, Placement, ShowsState, Tool,
+    Action, Catalogue, CatalogueRecord, Discovery, Error as CatalogueError, ExpectRule, Placement,
+    ShowsState, Tool, ToolRecord,
 };
 pub use context::{Access, Added, ContextLimits, Keep, Lookup, ResolvedContext, ResolvedResource};
 pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, REDEEM_WITHIN, Situation, VERIFY_WITHIN};
