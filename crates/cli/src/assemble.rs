@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use interlock_config::Config;
-use interlock_engine::{Engine, Person, Prompts, Queue, Setup};
+use interlock_engine::{Engine, Person, Prompts, Queue, Registry, Setup, ToolSet};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_gate::{Catalogue, Gate, Hold};
 use interlock_infra::{Infra, Secrets, Source};
@@ -235,9 +235,8 @@ fn from(
     let setup = Setup {
         store,
         models,
-        toolbox,
         inventory,
-        gate: Arc::new(gate(config)?),
+        tools: Registry::new(ToolSet::new(gate(config)?, toolbox)?),
         masker,
         prompts,
         agents: config.agents.clone(),

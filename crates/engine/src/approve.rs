@@ -137,7 +137,9 @@ impl Engine {
         let reason = inner.setup.masker.mask_text(reason).into_owned();
         inner
             .setup
-            .gate
+            .tools
+            .now()
+            .gate()
             .reject(&mut hold, by, &reason, Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &hold))?;
         let mut facts = decider.facts(&hold);
@@ -166,7 +168,13 @@ impl Engine {
         now: Timestamp,
     ) -> Result<(), Error> {
         let mut approval = Approval { by, token, record };
-        let accepted = self.inner.setup.gate.accept(hold, &mut approval, now);
+        let accepted = self
+            .inner
+            .setup
+            .tools
+            .now()
+            .gate()
+            .accept(hold, &mut approval, now);
         accepted.map_err(|refusal| Error::refused(&refusal, hold))
     }
 }

@@ -327,7 +327,9 @@ impl Engine {
         let mut copy = hold.clone();
         self.inner
             .setup
-            .gate
+            .tools
+            .now()
+            .gate()
             .reject(&mut copy, &person.user, "", Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &copy))?;
         let barred = match (self.role_for(&hold, person).await?, wants) {

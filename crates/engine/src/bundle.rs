@@ -5,20 +5,21 @@
 
 mod approvals;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use interlock_gate::{Catalogue, Hold};
+use interlock_gate::{CatalogueRecord, Hold};
 use interlock_protocol::{ContentHash, Evidence, SessionId};
 use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use interlock_store::{AuditEntry, AuditFilter, Call, Checkpoint, Holds, SealState, Session, Step, Store};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::rules::Catalogues;
 use crate::trace::{Asked, Rows, RunFacts, SignatureState, Signed, Trace, Traced};
 
 /// The form of a bundle.
-const FORMAT: &str = "interlock-bundle/1";
+const FORMAT: &str = "interlock-bundle/2";
 /// How many entries of the audit log a bundle takes about one subject.
 const ENTRIES: u32 = 10_000;
 
@@ -31,9 +32,6 @@ pub enum Error {
     /// A trace cannot be made or checked.
     #[error(transparent)]
     Trace(#[from] crate::trace::Error),
-    /// The tools of this version cannot be read.
-    #[error(transparent)]
-    Tools(#[from] interlock_gate::CatalogueError),
     /// It cannot be written as JSON.
     #[error("the bundle cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -83,8 +81,8 @@ struct Header {
 enum Line {
     /// The session as a whole: alert or question, answer, status.
     Session(Box<Session>),
-    /// The tools as the gate knew them.
-    Catalogue(Value),
+    /// A catalogue of tools that the gate decided with.
+    Catalogue(Box<CatalogueRecord>),
     /// A run: what follows belongs to it.
     Run(Box<RunHead>),
     /// A call to a model.
@@ -202,12 +200,18 @@ pub async fn bundle(store: &Store, session: &SessionId, now: Timestamp) -> Resul
             return Err(Error::Altered(state.sentence()));
         }
     }
-    let mut lines = vec![
-        Line::Session(Box::new(store.session(session).await?)),
-        Line::Catalogue(tools()?),
-    ];
+    let mut lines = vec![Line::Session(Box::new(store.session(session).await?))];
+    let mut traces = Vec::new();
     for run in store.runs(session).await? {
-        let trace = Trace::of(store, session, run).await?;
+        traces.push(Trace::of(store, session, run).await?);
+    }
+    let catalogues: Catalogues = traces.iter().flat_map(|trace| trace.catalogues.clone()).collect();
+    lines.extend(
+        catalogues
+            .into_values()
+            .map(|catalogue| Line::Catalogue(Box::new(catalogue))),
+    );
+    for trace in traces {
         let head = RunHead {
             version: trace.version,
             run: trace.run,
@@ -249,12 +253,6 @@ pub async fn bundle(store: &Store, session: &SessionId, now: Timestamp) -> Resul
     let checkpoint = store.last_checkpoint().await?;
     lines.extend(checkpoint.map(|checkpoint| Line::Checkpoint(Box::new(checkpoint))));
     write(session, &lines, signer, now)
-}
-
-fn tools() -> Result<Value, Error> {
-    let catalogue = Catalogue::built_in()?;
-    let tools: Vec<_> = catalogue.tools().map(interlock_gate::Tool::definition).collect();
-    Ok(serde_json::to_value(tools)?)
 }
 
 fn write(
@@ -398,15 +396,20 @@ fn header(first: &str, keyring: &Keyring) -> Result<Header, String> {
 fn assemble(header: &Header, parts: Vec<Line>) -> Result<Bundle, String> {
     let mut session = None;
     let mut bundle = (Vec::<Trace>::new(), Vec::new(), Vec::new(), None);
+    let mut catalogues = Catalogues::new();
     for part in parts {
         let outside = || "a part of a run comes before its run".to_owned();
         match part {
             Line::Session(found) => session = Some(*found),
-            Line::Catalogue(_) => {}
+            Line::Catalogue(catalogue) => {
+                let hash = catalogue.hash().map_err(|error| error.to_string())?;
+                catalogues.insert(hash, *catalogue);
+            }
             Line::Run(head) => bundle.0.push(Trace {
                 version: head.version,
                 run: head.run,
                 rows: head.rows,
+                catalogues: Catalogues::new(),
                 asked: Vec::new(),
                 steps: Vec::new(),
                 calls: Vec::new(),
@@ -427,7 +430,20 @@ fn assemble(header: &Header, parts: Vec<Line>) -> Result<Bundle, String> {
     if session.submitted.id != header.session {
         return Err("the session is not the one that the header names".to_owned());
     }
-    let (traces, holds, audit, checkpoint) = bundle;
+    let (mut traces, holds, audit, checkpoint) = bundle;
+    let mut used = BTreeSet::new();
+    for trace in &mut traces {
+        let named = trace.named_catalogues();
+        trace.catalogues = catalogues
+            .iter()
+            .filter(|(hash, _)| named.contains(*hash))
+            .map(|(hash, catalogue)| (*hash, catalogue.clone()))
+            .collect();
+        used.extend(named);
+    }
+    if let Some(hash) = catalogues.keys().find(|hash| !used.contains(*hash)) {
+        return Err(format!("no step was decided with the catalogue of tools {hash}"));
+    }
     Ok(Bundle {
         session,
         traces,

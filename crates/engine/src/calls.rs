@@ -308,7 +308,7 @@ impl Agent {
                 }
             }
         }
-        let toolbox = &work.engine.setup.toolbox;
+        let toolbox = work.tools.toolbox();
         let parallel = work.engine.setup.limits.parallel_reads.max(1);
         let mut results = futures_util::stream::iter(running)
             .map(|running| async move {
@@ -432,12 +432,7 @@ impl Agent {
         let pending = match settled {
             Ok(settled) => {
                 if let Some(recovery) = &settled.recovered {
-                    count::count(
-                        work.engine
-                            .setup
-                            .gate
-                            .recovery_success(recovery.code, &recovery.tool),
-                    );
+                    count::count(work.tools.gate().recovery_success(recovery.code, &recovery.tool));
                 }
                 if let Some(pending) = &settled.required {
                     self.verification_required(pending);
@@ -551,7 +546,7 @@ fn call_metadata(call: &ToolCall, permit: &Permit) -> Value {
 /// The calls that may run side by side: reads with reads, discoveries with discoveries, a write alone. What stands
 /// behind waits for their results, because it may rest on them.
 fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
-    let catalogue = work.engine.setup.gate.catalogue();
+    let catalogue = work.tools.catalogue();
     let kind = |call: &ToolCall| catalogue.classify(call.tool.as_str(), &call.arguments);
     let mut group: Vec<ToolCall> = rest.pop_front().into_iter().collect();
     let Some(first) = group.first().map(kind) else {
@@ -566,7 +561,7 @@ fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
 /// What the names in these reads stand for, where the session has not discovered it. Looked up once, before the gate is asked:
 /// what is decided on is what runs.
 pub(crate) async fn names_in(work: &Work, calls: &[ToolCall]) -> Vec<NameEntry> {
-    let catalogue = work.engine.setup.gate.catalogue();
+    let catalogue = work.tools.catalogue();
     let inventory = &work.engine.setup.inventory;
     let mut wanted: BTreeSet<String> = BTreeSet::new();
     for call in calls {
@@ -614,7 +609,7 @@ fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall,
         return None;
     }
     let better = refusal.details.get("suggested_rewrite")?.as_str()?;
-    let tool = work.engine.setup.gate.catalogue().get(call.tool.as_str())?;
+    let tool = work.tools.catalogue().get(call.tool.as_str())?;
     let argument = tool.action(&call.arguments).command.clone()?;
     let written = call.arguments.get(&argument)?.as_str()?.to_owned();
     let mut call = call.clone();

@@ -17,7 +17,6 @@ use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::masking;
 use crate::run::{DIRECT, direct_plan};
-use crate::tape::Tape;
 use crate::work::{Work, event};
 use crate::writes::deed;
 
@@ -36,7 +35,9 @@ impl Engine {
         let mut copy = hold.clone();
         inner
             .setup
-            .gate
+            .tools
+            .now()
+            .gate()
             .reject(&mut copy, decider.user(), "", Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &copy))?;
         ended(store.session(&session).await?.status)?;
@@ -88,16 +89,14 @@ impl Engine {
             .ok_or_else(|| missing("run of", claim.session.as_str()))?;
         let parked = inner.unpark(&claim.session, claim.epoch);
         let remembered = parked.is_some();
-        let mut tape = parked.unwrap_or_else(|| {
-            Tape::open(
-                (Arc::clone(&inner.setup.gate), &inner.rules),
-                claim.session.clone(),
-                inner.session_options(&snapshot.session),
-                run.id.clone(),
-                snapshot.last_step,
-                Timestamp::now(),
-            )
-        });
+        let mut tape = match parked {
+            Some(tape) => tape,
+            None => {
+                inner
+                    .open_tape(&snapshot, run.id.clone(), Timestamp::now())
+                    .await?
+            }
+        };
         tape.begin_run(run.id.clone());
         let work = Work::new(
             Arc::clone(inner),

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_dialect::Offer;
-use interlock_gate::{FourEyes, Gate, SessionOptions, ToolScope};
+use interlock_gate::{FourEyes, SessionOptions, ToolScope};
 use interlock_mask::Masker;
 use interlock_model::{ModelInfo, Models};
 use interlock_protocol::{
-    AgentName, ControlLevel, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
+    AgentName, ControlLevel, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
 };
 use interlock_store::{QueueLimits, Store};
-use interlock_tools::{Inventory, Toolbox};
+use interlock_tools::Inventory;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
@@ -24,7 +24,7 @@ use crate::options::{
     AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
 };
 use crate::prompt::Prompts;
-use crate::rules::Rules;
+use crate::registry::{Registry, ToolSet};
 use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
 use crate::writes::Seen;
@@ -42,12 +42,10 @@ pub struct Setup {
     pub store: Store,
     /// The models.
     pub models: Models,
-    /// The tools that can run.
-    pub toolbox: Toolbox,
+    /// The tools: what decides about them and what runs them.
+    pub tools: Registry,
     /// What code itself looks at.
     pub inventory: Arc<dyn Inventory>,
-    /// The gate.
-    pub gate: Arc<Gate>,
     /// What hides secrets.
     pub masker: Masker,
     /// What models are told.
@@ -84,7 +82,6 @@ pub enum Moment {
 
 pub(crate) struct Inner {
     pub(crate) setup: Setup,
-    pub(crate) rules: Rules,
     pub(crate) worker: WorkerId,
     pub(crate) shared: Shared,
     pub(crate) live: Broadcast,
@@ -130,7 +127,6 @@ impl Engine {
         let worker = WorkerId::from_bytes(draw()?);
         let engine = Self {
             inner: Arc::new(Inner {
-                rules: Rules::of(&setup.gate),
                 setup,
                 worker,
                 shared: Shared::default(),
@@ -160,17 +156,41 @@ impl Engine {
         self.inner.live.watch()
     }
 
-    /// The tools that can run, as the catalogue describes them.
-    pub fn tools(&self) -> Vec<&ToolDefinition> {
-        let setup = &self.inner.setup;
-        setup
-            .gate
-            .catalogue()
-            .tools()
-            .map(interlock_gate::Tool::definition)
-            .filter(|definition| setup.toolbox.has(&definition.name))
-            .collect()
+    /// The tools as they are now.
+    pub fn tools(&self) -> Arc<ToolSet> {
+        self.inner.setup.tools.now()
     }
+}
+
+/// What an agent may use: what can run here, and of that what its configuration names.
+fn offer(options: &AgentOptions, controller: Controller, tools: &ToolSet) -> Result<Offer, Error> {
+    if !controller.has_tools() {
+        return Ok(Offer::default());
+    }
+    let named: Option<BTreeSet<&str>> = options
+        .tools
+        .as_ref()
+        .map(|tools| tools.iter().map(String::as_str).collect());
+    if let Some(wanted) = &options.tools {
+        for tool in wanted {
+            let known = ToolName::new(tool.clone()).is_ok_and(|name| tools.toolbox().has(&name));
+            if !known {
+                let all: Vec<String> = tools.names().into_iter().map(String::from).collect();
+                return Err(Error::unknown("tool", tool, &all));
+            }
+        }
+    }
+    let may = |name: &ToolName| named.as_ref().is_none_or(|named| named.contains(name.as_str()));
+    let definitions: Vec<&ToolDefinition> = tools.runnable().collect();
+    let offered = definitions
+        .iter()
+        .copied()
+        .filter(|definition| may(&definition.name));
+    let withheld = definitions
+        .iter()
+        .filter(|definition| !may(&definition.name))
+        .map(|definition| definition.name.clone());
+    Ok(Offer::new(offered)?.withholding(withheld))
 }
 
 /// The one name, if there is one.
@@ -258,7 +278,12 @@ impl Inner {
     }
 
     /// The stages of a chain, as the configuration and the overrides make them.
-    pub(crate) fn stages(&self, chain: &str, overrides: &Overrides) -> Result<Vec<StagePlan>, Error> {
+    pub(crate) fn stages(
+        &self,
+        chain: &str,
+        overrides: &Overrides,
+        tools: &ToolSet,
+    ) -> Result<Vec<StagePlan>, Error> {
         let built_in;
         let stages = match self.setup.chains.get(chain) {
             Some(chain) => &chain.stages,
@@ -278,21 +303,24 @@ impl Inner {
             }
             None => return Err(Error::unknown("chain", chain, self.setup.chains.keys())),
         };
-        stages.iter().map(|stage| self.stage(stage, overrides)).collect()
+        stages
+            .iter()
+            .map(|stage| self.stage(stage, (overrides, tools)))
+            .collect()
     }
 
-    fn stage(&self, stage: &StageOptions, overrides: &Overrides) -> Result<StagePlan, Error> {
+    fn stage(&self, stage: &StageOptions, wanted: (&Overrides, &ToolSet)) -> Result<StagePlan, Error> {
         let mut agents = Vec::new();
         let mut instructions = Vec::new();
         for name in &stage.agents {
-            let (plan, told) = self.agent(name, overrides, None)?;
+            let (plan, told) = self.agent(name, wanted, None)?;
             agents.push(plan);
             instructions.push(told);
         }
         let synthesis = match (&stage.synthesis, agents.len()) {
-            (Some(name), 2..) => Some(self.agent(name, overrides, Some(Controller::Synthesis))?),
+            (Some(name), 2..) => Some(self.agent(name, wanted, Some(Controller::Synthesis))?),
             (None, 2..) => {
-                let (mut plan, _) = self.agent(&stage.agents[0], overrides, Some(Controller::Synthesis))?;
+                let (mut plan, _) = self.agent(&stage.agents[0], wanted, Some(Controller::Synthesis))?;
                 plan.name = AgentName::new("synthesis")?;
                 Some((plan, String::new()))
             }
@@ -310,7 +338,7 @@ impl Inner {
     fn agent(
         &self,
         name: &str,
-        overrides: &Overrides,
+        (overrides, tools): (&Overrides, &ToolSet),
         forced: Option<Controller>,
     ) -> Result<(agent::Plan, String), Error> {
         let setup = &self.setup;
@@ -345,68 +373,30 @@ impl Inner {
             controller,
             max_iterations,
             strict: options.strict,
-            offer: Arc::new(self.offer(options, controller)?),
+            offer: Arc::new(offer(options, controller, tools)?),
         };
         Ok((plan, options.instructions.clone()))
     }
 
-    /// What an agent may use: what can run here, and of that what its configuration names.
-    fn offer(&self, options: &AgentOptions, controller: Controller) -> Result<Offer, Error> {
-        if !controller.has_tools() {
-            return Ok(Offer::default());
-        }
-        let named: Option<BTreeSet<&str>> = options
-            .tools
-            .as_ref()
-            .map(|tools| tools.iter().map(String::as_str).collect());
-        if let Some(tools) = &options.tools {
-            for tool in tools {
-                let known = ToolName::new(tool.clone()).is_ok_and(|name| self.setup.toolbox.has(&name));
-                if !known {
-                    let all: Vec<String> = self.runnable().into_iter().map(String::from).collect();
-                    return Err(Error::unknown("tool", tool, &all));
-                }
-            }
-        }
-        let may = |name: &ToolName| named.as_ref().is_none_or(|named| named.contains(name.as_str()));
-        let definitions: Vec<&ToolDefinition> = self
-            .setup
-            .gate
-            .catalogue()
-            .tools()
-            .map(interlock_gate::Tool::definition)
-            .filter(|definition| self.setup.toolbox.has(&definition.name))
-            .collect();
-        let offered = definitions
-            .iter()
-            .copied()
-            .filter(|definition| may(&definition.name));
-        let withheld = definitions
-            .iter()
-            .filter(|definition| !may(&definition.name))
-            .map(|definition| definition.name.clone());
-        Ok(Offer::new(offered)?.withholding(withheld))
-    }
-
-    /// The names of the tools that can run here.
-    pub(crate) fn runnable(&self) -> BTreeSet<ToolName> {
-        self.setup
-            .gate
-            .catalogue()
-            .tools()
-            .map(|tool| tool.definition().name.clone())
-            .filter(|name| self.setup.toolbox.has(name))
-            .collect()
-    }
-
-    pub(crate) fn session_options(&self, session: &interlock_store::Session) -> SessionOptions {
-        SessionOptions {
+    /// Opens the gate's memory of a session of which nothing is known in this process, with the tools of this moment.
+    pub(crate) async fn open_tape(
+        &self,
+        snapshot: &interlock_store::Snapshot,
+        run: RunId,
+        now: Timestamp,
+    ) -> Result<Tape, Error> {
+        let tools = self.setup.tools.now();
+        tools.keep(&self.setup.store).await?;
+        let session = &snapshot.session;
+        let options = SessionOptions {
             level: session.submitted.level,
-            tools: ToolScope::Only(self.runnable()),
+            tools: ToolScope::Only(tools.names()),
             owner: session.submitted.owner.clone(),
             four_eyes: self.setup.four_eyes,
             limits: interlock_gate::ContextLimits::default(),
-        }
+        };
+        let id = session.submitted.id.clone();
+        Ok(Tape::open(tools, id, options, run, snapshot.last_step, now))
     }
 
     /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers again.
@@ -424,7 +414,9 @@ impl Inner {
     pub(crate) fn unpark(&self, session: &SessionId, epoch: u64) -> Option<Tape> {
         let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
         let (then, tape) = parked.remove(session)?;
-        (then + 1 == epoch).then_some(tape)
+        // Other tools decide otherwise: what was remembered with the old ones is found out again.
+        let same_tools = Arc::ptr_eq(tape.tools(), &self.setup.tools.now());
+        (then + 1 == epoch && same_tools).then_some(tape)
     }
 
     /// Whether a status is an end.

@@ -31,6 +31,7 @@ mod observe;
 mod options;
 mod people;
 mod prompt;
+mod registry;
 mod replay;
 mod resume;
 mod rules;
@@ -56,8 +57,9 @@ pub use options::{
 };
 pub use people::Called;
 pub use prompt::{Error as PromptError, Finding, Prompts, Tiers};
+pub use registry::{Registry, ToolSet};
 pub use replay::{Difference, Error as ReplayError, Replayed, replay};
-pub use rules::{Error as RulesError, Rules};
+pub use rules::{Catalogues, Error as RulesError, Rules};
 pub use run::Outcome;
 pub use submit::{MAX_INPUT, Submission};
 pub use tape::{Ask, Found, Named, Rival};

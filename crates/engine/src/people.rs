@@ -17,7 +17,6 @@ use crate::engine::{Engine, Inner};
 use crate::error::{Error, draw};
 use crate::history::Entry;
 use crate::run::{DIRECT, direct_plan, finish};
-use crate::tape::Tape;
 use crate::work::{Work, event};
 use crate::writes::ASKED_DIRECTLY;
 
@@ -108,16 +107,10 @@ impl Engine {
             started_at: now,
             completed_at: None,
         };
-        let mut tape = inner.unpark(&claim.session, claim.epoch).unwrap_or_else(|| {
-            Tape::open(
-                (Arc::clone(&inner.setup.gate), &inner.rules),
-                claim.session.clone(),
-                inner.session_options(&snapshot.session),
-                run.id.clone(),
-                snapshot.last_step,
-                now,
-            )
-        });
+        let mut tape = match inner.unpark(&claim.session, claim.epoch) {
+            Some(tape) => tape,
+            None => inner.open_tape(&snapshot, run.id.clone(), now).await?,
+        };
         tape.begin_run(run.id.clone());
         let work = Work::new(
             Arc::clone(inner),

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::rules::Catalogues;
 use crate::tape::{
     Ask, Named, Rival, answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome,
     redeemed_outcome, refused, said, settled_outcome,
@@ -89,7 +90,11 @@ struct Player<'a> {
 }
 
 /// Asks everything again.
-pub fn replay(steps: &[Step], evidence: &BTreeMap<EvidenceId, Evidence>) -> Result<Replayed, Error> {
+pub fn replay(
+    steps: &[Step],
+    evidence: &BTreeMap<EvidenceId, Evidence>,
+    catalogues: &Catalogues,
+) -> Result<Replayed, Error> {
     let mut player: Option<Player<'_>> = None;
     let mut replayed = Replayed {
         steps: steps.len(),
@@ -123,7 +128,7 @@ pub fn replay(steps: &[Step], evidence: &BTreeMap<EvidenceId, Evidence>) -> Resu
                 limits: ContextLimits::default(),
             };
             player = Some(Player {
-                gate: Arc::new(rules.gate()?),
+                gate: Arc::new(rules.gate(catalogues)?),
                 world: World::default(),
                 session: Session::new(session, options),
                 evidence,

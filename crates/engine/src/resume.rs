@@ -166,7 +166,7 @@ impl Agent {
     /// Code finds again what somebody asked for by itself: by naming it in a question, or by opening it. Without it the
     /// gate would not know what was meant.
     pub(crate) async fn recall(&self, work: &Work, snapshot: &Snapshot) {
-        let gate = &work.engine.setup.gate;
+        let gate = work.tools.gate();
         let window = interlock_gate::ContextLimits::default().explicit_window;
         let since = Timestamp::now()
             .checked_sub(window)

@@ -1,29 +1,30 @@
 //! What the gate was set to when a session was opened: a record is replayed with the rules that held.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use interlock_gate::{Catalogue, Gate, Options, RequireSandbox, StrictResolution};
-use interlock_protocol::{ContentHash, ToolDefinition};
+use interlock_gate::{Catalogue, CatalogueRecord, Gate, Options, RequireSandbox, StrictResolution};
+use interlock_protocol::ContentHash;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 /// Why no gate can be set so.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It was made with other tools.
+    /// The catalogue that it was decided with is not there.
     #[error(
-        "this was decided with another catalogue of tools ({found}, here {here}); replay it with the version that made it"
+        "this was decided with the catalogue of tools {0}, which was not kept; replay it with the version that made it"
     )]
-    Catalogue {
-        /// The catalogue that it was made with.
-        found: ContentHash,
-        /// The catalogue of this version.
-        here: ContentHash,
-    },
-    /// The tools of this version cannot be read.
+    Missing(ContentHash),
+    /// What is kept under the hash of a catalogue is another one.
+    #[error("what is kept as the catalogue of tools {0} is not that catalogue: it was changed")]
+    Changed(ContentHash),
+    /// The catalogue cannot be read.
     #[error(transparent)]
     Tools(#[from] interlock_gate::CatalogueError),
+    /// The catalogue cannot be written down to be compared.
+    #[error("the catalogue of tools cannot be compared: {0}")]
+    Unreadable(#[from] serde_json::Error),
 }
 
 /// What the gate was set to.
@@ -58,16 +59,12 @@ fn is_never(read_sandbox: &RequireSandbox) -> bool {
     *read_sandbox == RequireSandbox::Never
 }
 
-/// The hash of what a catalogue says, tool by tool.
-fn catalogue_hash(catalogue: &Catalogue) -> ContentHash {
-    let definitions: Vec<&ToolDefinition> = catalogue.tools().map(interlock_gate::Tool::definition).collect();
-    ContentHash::of_json(&serde_json::to_value(definitions).unwrap_or_default())
-}
+/// The catalogues that a record was decided with, by their hash.
+pub type Catalogues = BTreeMap<ContentHash, CatalogueRecord>;
 
 impl Rules {
-    /// What this gate is set to.
-    pub fn of(gate: &Gate) -> Self {
-        let options = gate.options();
+    /// What a gate with these options and this catalogue is set to.
+    pub(crate) fn of(options: &Options, catalogue: ContentHash) -> Self {
         Self {
             strict_resolution: options.strict_resolution == StrictResolution::On,
             egress: options.egress.clone(),
@@ -78,20 +75,19 @@ impl Rules {
             repetition_threshold: options.repetition_threshold,
             read_sandbox: options.read_sandbox.clone(),
             data_files: options.data_files.clone(),
-            catalogue: catalogue_hash(gate.catalogue()),
+            catalogue,
         }
     }
 
-    /// A gate that is set so.
-    pub fn gate(&self) -> Result<Gate, Error> {
-        let catalogue = Catalogue::built_in()?;
-        let here = catalogue_hash(&catalogue);
-        if here != self.catalogue {
-            return Err(Error::Catalogue {
-                found: self.catalogue,
-                here,
-            });
+    /// A gate that is set so, with the catalogue that was kept.
+    pub fn gate(&self, catalogues: &Catalogues) -> Result<Gate, Error> {
+        let record = catalogues
+            .get(&self.catalogue)
+            .ok_or(Error::Missing(self.catalogue))?;
+        if record.hash()? != self.catalogue {
+            return Err(Error::Changed(self.catalogue));
         }
+        let catalogue = Catalogue::from_record(record.clone())?;
         let options = Options {
             strict_resolution: if self.strict_resolution {
                 StrictResolution::On

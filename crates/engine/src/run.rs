@@ -24,7 +24,6 @@ use crate::error::{Error, draw};
 use crate::history::Entry;
 use crate::options::{Controller, Success};
 use crate::prompt::{Finding, Tiers};
-use crate::tape::Tape;
 use crate::work::{Halt, Work, event};
 
 /// How a session stands after it was worked on.
@@ -75,16 +74,10 @@ pub(crate) async fn run(
     };
     run.status = Status::InProgress;
     let remembered = parked.is_some();
-    let mut tape = parked.unwrap_or_else(|| {
-        Tape::open(
-            (Arc::clone(&engine.setup.gate), &engine.rules),
-            claim.session.clone(),
-            engine.session_options(&snapshot.session),
-            run.id.clone(),
-            snapshot.last_step,
-            now,
-        )
-    });
+    let mut tape = match parked {
+        Some(tape) => tape,
+        None => engine.open_tape(&snapshot, run.id.clone(), now).await?,
+    };
     tape.begin_run(run.id.clone());
     tape.begin_question(interlock_gate::Question {
         asked_at: run.started_at,
@@ -192,10 +185,11 @@ impl Session<'_> {
                 self.end(before, None, None).await
             };
         }
-        let plans = self
-            .work
-            .engine
-            .stages(&self.snapshot.session.submitted.chain, &overrides)?;
+        let plans = self.work.engine.stages(
+            &self.snapshot.session.submitted.chain,
+            &overrides,
+            &self.work.tools,
+        )?;
         let mut findings: Vec<Finding> = Vec::new();
         let mut last: Option<(String, Status)> = None;
         for (index, plan) in plans.iter().enumerate() {

@@ -82,7 +82,7 @@ impl Engine {
         let chain = self.inner.chain_for(&submission)?;
         // Found out now, not when a worker has it.
         let overrides = serde_json::to_value(&submission.overrides).unwrap_or_default();
-        self.inner.stages(&chain, &submission.overrides)?;
+        self.inner.stages(&chain, &submission.overrides, &self.tools())?;
         if submission.input.trim().is_empty() {
             let what = match submission.kind {
                 SessionKind::Chat => "the question is empty",
@@ -151,7 +151,7 @@ impl Engine {
             })?;
         overrides.model = Some(model.to_owned());
         // Found out now, not when a worker has it.
-        self.inner.stages(&submitted.chain, &overrides)?;
+        self.inner.stages(&submitted.chain, &overrides, &self.tools())?;
         self.follow_up(session, by, question, Some(overrides)).await
     }
 

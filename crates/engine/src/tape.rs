@@ -6,10 +6,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
-    Answer, AnswerDecision, Conclusion, Decision, DueReading, Gate, Hold, InterruptedWrite, KillSwitch,
-    Moment, NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session,
-    SessionOptions, Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World,
-    WriteRecord,
+    Answer, AnswerDecision, Conclusion, Decision, DueReading, Hold, InterruptedWrite, KillSwitch, Moment,
+    NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session, SessionOptions,
+    Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World, WriteRecord,
 };
 use interlock_protocol::{
     Arguments, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall,
@@ -19,7 +18,7 @@ use interlock_store::Step;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::rules::Rules;
+use crate::registry::ToolSet;
 
 mod ask;
 mod outcome;
@@ -61,7 +60,7 @@ impl Shared {
 /// The gate's memory of one session, and the questions that were not kept yet.
 #[derive(Debug)]
 pub(crate) struct Tape {
-    gate: Arc<Gate>,
+    tools: Arc<ToolSet>,
     session: Session,
     run: RunId,
     number: u64,
@@ -73,31 +72,31 @@ pub(crate) struct Tape {
 impl Tape {
     /// Opens a session of which nothing is known in this process.
     pub(crate) fn open(
-        (gate, rules): (Arc<Gate>, &Rules),
+        tools: Arc<ToolSet>,
         id: SessionId,
         options: SessionOptions,
         run: RunId,
         last_step: u64,
         now: Timestamp,
     ) -> Self {
-        let tools = match &options.tools {
-            ToolScope::All => gate
+        let named = match &options.tools {
+            ToolScope::All => tools
                 .catalogue()
                 .tools()
                 .map(|tool| tool.definition().name.clone())
                 .collect(),
-            ToolScope::Only(tools) => tools.clone(),
+            ToolScope::Only(named) => named.clone(),
         };
         let ask = Ask::Open {
             session: id.clone(),
             level: options.level,
-            tools,
+            tools: named,
             owner: options.owner.clone(),
             four_eyes: options.four_eyes,
-            rules: Box::new(rules.clone()),
+            rules: Box::new(tools.rules().clone()),
         };
         let mut tape = Self {
-            gate,
+            tools,
             session: Session::new(id, options),
             run,
             number: last_step,
@@ -107,6 +106,11 @@ impl Tape {
         };
         tape.note(&ask, Value::Null, now);
         tape
+    }
+
+    /// The tools that it was opened with.
+    pub(crate) const fn tools(&self) -> &Arc<ToolSet> {
+        &self.tools
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -177,7 +181,7 @@ impl Tape {
             stopped: world.kill_switch == KillSwitch::Engaged,
             rivals: self.rivals(world),
         };
-        let decision = self.gate.decide(
+        let decision = self.tools.gate().decide(
             world,
             &mut self.session,
             execution,
@@ -194,7 +198,7 @@ impl Tape {
             permit: permit.clone(),
             observed: observed.clone(),
         };
-        self.gate.baseline(&mut self.session, permit, observed);
+        self.tools.gate().baseline(&mut self.session, permit, observed);
         self.note(&ask, Value::Null, now);
     }
 
@@ -205,7 +209,7 @@ impl Tape {
         names: &[NameEntry],
         now: Timestamp,
     ) -> Option<Where> {
-        self.gate.sandbox_asked(&self.session, call, names, now)
+        self.tools.gate().sandbox_asked(&self.session, call, names, now)
     }
 
     /// Learns what a place offers.
@@ -214,7 +218,7 @@ impl Tape {
             place: place.clone(),
             target: target.clone(),
         };
-        self.gate.note_sandbox(&mut self.session, place, target);
+        self.tools.gate().note_sandbox(&mut self.session, place, target);
         self.note(&ask, Value::Null, now);
     }
 
@@ -232,7 +236,7 @@ impl Tape {
         };
         let begun = permit.begin(switch, now);
         let outcome = begun_outcome(begun.as_ref().map_err(|unused| unused.refusal()).map(|_| ()));
-        let result = begun.map_err(|unused| self.gate.not_started(world, &mut self.session, *unused));
+        let result = begun.map_err(|unused| self.tools.gate().not_started(world, &mut self.session, *unused));
         self.note(&ask, outcome, now);
         result
     }
@@ -276,7 +280,7 @@ impl Tape {
         unused: interlock_gate::NotStarted,
         now: Timestamp,
     ) -> Box<Refusal> {
-        let refusal = self.gate.not_started(world, &mut self.session, unused);
+        let refusal = self.tools.gate().not_started(world, &mut self.session, unused);
         self.note(ask, refused(&refusal), now);
         refusal
     }
@@ -299,21 +303,21 @@ impl Tape {
             evidence: evidence.as_ref(),
             discovered,
         };
-        let settled = self.gate.settle(world, &mut self.session, report, now);
+        let settled = self.tools.gate().settle(world, &mut self.session, report, now);
         self.note(&ask, settled_outcome(settled.as_ref()), now);
         self.evidence.extend(evidence.map(Arc::new));
         settled
     }
 
     pub(crate) fn due(&self, now: Timestamp) -> Vec<DueReading> {
-        self.gate.due_readings(&self.session, now)
+        self.tools.gate().due_readings(&self.session, now)
     }
 
     pub(crate) fn conclude(&mut self, execution: &ExecutionId, now: Timestamp) -> Vec<DueReading> {
         let ask = Ask::Conclude {
             execution: execution.clone(),
         };
-        let due = self.gate.begin_conclusion(&mut self.session, execution);
+        let due = self.tools.gate().begin_conclusion(&mut self.session, execution);
         let outcome = json!({ "due": due.iter().map(|due| &due.permit).collect::<Vec<_>>() });
         self.note(&ask, outcome, now);
         due
@@ -333,7 +337,8 @@ impl Tape {
             concluding: moment == Moment::ForcedConclusion,
         };
         let ends = self
-            .gate
+            .tools
+            .gate()
             .observe(&mut self.session, due, evidence.as_ref(), moment, now);
         self.note(&ask, ends_outcome(ends.as_deref()), now);
         self.evidence.extend(evidence.map(Arc::new));
@@ -344,7 +349,7 @@ impl Tape {
         let ask = Ask::Mention {
             found: Found::from(&resource),
         };
-        self.gate.mention(&mut self.session, resource, now);
+        self.tools.gate().mention(&mut self.session, resource, now);
         self.note(&ask, Value::Null, now);
     }
 
@@ -358,7 +363,9 @@ impl Tape {
             execution: execution.clone(),
             found: resources.iter().map(Found::from).collect(),
         };
-        self.gate.rediscover(&mut self.session, execution, resources, now);
+        self.tools
+            .gate()
+            .rediscover(&mut self.session, execution, resources, now);
         self.note(&ask, Value::Null, now);
     }
 
@@ -374,7 +381,7 @@ impl Tape {
             verification: write.verification,
             approved_by: write.approved_by.clone(),
         };
-        let restored = self.gate.restore_write(&mut self.session, write, now);
+        let restored = self.tools.gate().restore_write(&mut self.session, write, now);
         self.note(&ask, error_outcome(restored.as_ref().err()), now);
         restored
     }
@@ -391,7 +398,7 @@ impl Tape {
             started_at: write.started_at,
             approved_by: write.approved_by.clone(),
         };
-        let pending = self.gate.interrupted(&mut self.session, write, now);
+        let pending = self.tools.gate().interrupted(&mut self.session, write, now);
         self.note(&ask, error_outcome(pending.as_ref().err()), now);
         pending
     }
@@ -412,7 +419,8 @@ impl Tape {
         };
         let situation = Situation::at(now).with_names(names);
         let redeemed = self
-            .gate
+            .tools
+            .gate()
             .redeem(world, &mut self.session, hold, record, situation);
         self.note(
             &ask,
@@ -441,7 +449,8 @@ impl Tape {
         };
         let situation = Situation::at(now).with_names(names);
         let edited = self
-            .gate
+            .tools
+            .gate()
             .edit(world, &mut self.session, hold, by, arguments, situation);
         self.note(&ask, edited_outcome(edited.as_ref().map_err(AsRef::as_ref)), now);
         edited
@@ -452,7 +461,7 @@ impl Tape {
         let ask = Ask::CloseHold {
             hold: Box::new(hold.clone()),
         };
-        let refusal = closed(&self.gate, &mut self.session, hold);
+        let refusal = closed(self.tools.gate(), &mut self.session, hold);
         self.note(&ask, refused(&refusal), now);
         refusal
     }
@@ -461,7 +470,7 @@ impl Tape {
         let ask = Ask::NextTurn {
             execution: execution.clone(),
         };
-        self.gate.next_turn(&mut self.session, execution, now);
+        self.tools.gate().next_turn(&mut self.session, execution, now);
         self.note(&ask, Value::Null, now);
     }
 
@@ -472,7 +481,10 @@ impl Tape {
 
     /// Every write of the session that is known, in order.
     pub(crate) fn actions(&self) -> Vec<interlock_protocol::HeadAction> {
-        self.gate.head_so_far(&self.session, &self.question).actions
+        self.tools
+            .gate()
+            .head_so_far(&self.session, &self.question)
+            .actions
     }
 
     pub(crate) fn answer(
@@ -492,7 +504,7 @@ impl Tape {
             forgotten: self.question.forgotten.clone(),
         };
         let evidence: Vec<&Evidence> = self.evidence.iter().map(Arc::as_ref).collect();
-        let decision = self.gate.decide_final_answer(
+        let decision = self.tools.gate().decide_final_answer(
             &mut self.session,
             execution,
             text,

@@ -169,7 +169,7 @@ impl Agent {
             return;
         };
         // Names that a model makes up must not become label values.
-        let known = work.engine.setup.gate.catalogue().get(tool).is_some();
+        let known = work.tools.catalogue().get(tool).is_some();
         count::count(Metric {
             name: "interlock_proposal_rejected_total",
             labels: vec![

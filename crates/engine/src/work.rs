@@ -14,6 +14,7 @@ use crate::count;
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::live::Live;
+use crate::registry::ToolSet;
 use crate::tape::Tape;
 
 /// How often keeping a receipt is tried again when the store cannot take it, and how long between.
@@ -36,6 +37,8 @@ pub(crate) struct Work {
     pub(crate) engine: Arc<Inner>,
     pub(crate) claim: Claim,
     pub(crate) run: RunId,
+    /// The tools that the run has, from its beginning to its end.
+    pub(crate) tools: Arc<ToolSet>,
     pub(crate) cancel: CancellationToken,
     pub(crate) draining: CancellationToken,
     pub(crate) deadline: Instant,
@@ -58,6 +61,7 @@ impl Work {
             engine,
             claim,
             run,
+            tools: Arc::clone(tape.tools()),
             cancel,
             draining,
             deadline,
@@ -198,7 +202,7 @@ impl Work {
 
     /// Counts a refusal and writes it to the log.
     pub(crate) fn count_refusal(&self, refusal: &Refusal) {
-        let gate = &self.engine.setup.gate;
+        let gate = self.tools.gate();
         count::count(gate.metric(refusal));
         let tool = refusal.about.tool.as_ref().map_or("", |tool| tool.as_str());
         if refusal.auto_recoverable()

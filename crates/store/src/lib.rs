@@ -17,6 +17,7 @@
 //! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
 mod audit;
+mod catalogues;
 mod derive;
 mod error;
 mod feed;

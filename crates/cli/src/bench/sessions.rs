@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use interlock_engine::{Defaults, Engine, Limits, Outcome, Prompts, Setup, Submission};
+use interlock_engine::{Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, Submission, ToolSet};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options, ResolvedResource, Started};
 use interlock_mask::Masker;
 use interlock_model::{Models, Options as ModelOptions, Provider};
@@ -299,12 +299,14 @@ impl Arguments {
         Ok(Setup {
             store,
             models: Models::new(BTreeMap::from([("bench".to_owned(), model)])).map_err(Failure::wrong)?,
-            toolbox,
             inventory: Arc::clone(tool) as _,
-            gate: Arc::new(Gate::new(
-                Arc::new(Catalogue::from_toml(TOOLS).map_err(Failure::wrong)?),
-                Options::default(),
-            )),
+            tools: Registry::new(ToolSet::new(
+                Gate::new(
+                    Arc::new(Catalogue::from_toml(TOOLS).map_err(Failure::wrong)?),
+                    Options::default(),
+                ),
+                toolbox,
+            )?),
             masker: Masker::built_in(),
             prompts: Prompts::built_in().map_err(Failure::wrong)?,
             agents: BTreeMap::new(),

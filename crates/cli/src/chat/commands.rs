@@ -143,7 +143,8 @@ impl Chat<'_> {
                 self.session = Some(session.submitted.id);
             }
             Command::Tools => {
-                let tools = self.driver.assembled.engine.tools();
+                let now = self.driver.assembled.engine.tools();
+                let tools: Vec<_> = now.runnable().collect();
                 let paint = self.driver.globals.paint(&io::stdout());
                 print(&listed(&tools, paint))?;
             }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
-use interlock_gate::{Catalogue, HoldStatus, VerificationEnd};
+use interlock_gate::{HoldStatus, VerificationEnd};
 use interlock_protocol::{
     CallId, ContentHash, Decision as Said, EvidenceId, ExecutionId, HoldId, Outcome, PermitId, Receipt,
     Status, ToolCall, UserId, Verification,
@@ -12,7 +12,7 @@ use interlock_protocol::{
 use interlock_store::{Call, Step};
 use serde_json::Value;
 
-use super::{Error, Rows, Trace};
+use super::{Rows, Trace};
 use crate::tape::Ask;
 
 pub(super) struct Compared {
@@ -44,24 +44,26 @@ struct Steps {
     verified: BTreeMap<PermitId, Verification>,
     evidence: BTreeSet<EvidenceId>,
     decided: Vec<Decided>,
+    /// The catalogues of tools with which the session was opened.
+    catalogues: BTreeSet<ContentHash>,
     /// The statuses with which answers were released in the run that the trace is about.
     released: Vec<Status>,
 }
 
-pub(super) fn compare(trace: &Trace) -> Result<Compared, Error> {
+pub(super) fn compare(trace: &Trace) -> Compared {
     let mut problems = Vec::new();
     let steps = Steps::read(trace);
     order(trace, &mut problems);
     calls(trace, &steps, &mut problems);
     readings(trace, &steps, &mut problems);
-    let proposals = replies(trace, &steps, &mut problems)?;
+    let proposals = replies(trace, &steps, &mut problems);
     end(trace, &steps, &mut problems);
     if let Rows::Altered { what } = &trace.rows {
         problems.push(format!(
             "the rows of the session were changed outside Interlock: {what}"
         ));
     }
-    Ok(Compared { proposals, problems })
+    Compared { proposals, problems }
 }
 
 /// The verifications that a step ended.
@@ -90,6 +92,9 @@ impl Steps {
             self.verified.insert(end.permit, end.outcome);
         }
         match ask {
+            Ask::Open { rules, .. } => {
+                self.catalogues.insert(rules.catalogue);
+            }
             Ask::Decide { execution, call, .. } => {
                 if let Ok(Said::Allowed {
                     permit, plan_hash, ..
@@ -148,8 +153,7 @@ impl Steps {
                     self.verified.insert(receipt.permit.clone(), verification);
                 }
             }
-            Ask::Open { .. }
-            | Ask::Abandon { .. }
+            Ask::Abandon { .. }
             | Ask::Baseline { .. }
             | Ask::Sandbox { .. }
             | Ask::Conclude { .. }
@@ -286,18 +290,31 @@ fn readings(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) {
 }
 
 /// Every call that was put to the gate is in a reply, with the same arguments; every request is the one that was sent.
-fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<usize, Error> {
-    let catalogue = Catalogue::built_in()?;
-    let offer = Offer::new(catalogue.tools().map(interlock_gate::Tool::definition)).unwrap_or_default();
+fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> usize {
+    let used = &steps.catalogues;
+    for hash in trace.catalogues.keys().filter(|hash| !used.contains(*hash)) {
+        problems.push(format!("no step was decided with the catalogue of tools {hash}"));
+    }
+    // A run that another version took up was decided with two catalogues.
+    let offers: Vec<Offer> = trace
+        .catalogues
+        .values()
+        .map(|catalogue| Offer::new(catalogue.definitions()).unwrap_or_default())
+        .collect();
     let mut proposed: BTreeMap<(ExecutionId, CallId), ToolCall> = BTreeMap::new();
     let mut proposals = 0;
     for asked in &trace.asked {
         if ContentHash::of(&asked.request) != asked.request_hash {
             problems.push(format!("request {} is not the one that was sent", asked.number));
         }
-        for call in reread(&asked.facts, &offer) {
-            proposals += 1;
-            proposed.insert((asked.execution.clone(), call.id.clone()), call);
+        let mut calls = BTreeMap::new();
+        for offer in &offers {
+            let found = reread(&asked.facts, offer);
+            calls.extend(found.into_iter().map(|call| (call.id.clone(), call)));
+        }
+        proposals += calls.len();
+        for (id, call) in calls {
+            proposed.insert((asked.execution.clone(), id), call);
         }
     }
     // A person's own call has no reply.
@@ -320,7 +337,7 @@ fn replies(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) -> Result<u
     if ContentHash::of(&trace.run.input) != trace.run.input_hash {
         problems.push("the input is not the one that was given".to_owned());
     }
-    Ok(proposals)
+    proposals
 }
 
 /// The bounded forms of commands that the gate offered when it refused a call: everything that its answers say, by the

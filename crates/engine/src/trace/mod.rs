@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::replay::{self, Replayed};
+use crate::rules::Catalogues;
 use crate::tape::Ask;
 
 mod compare;
 
 /// The form of a trace.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Why a trace cannot be made or checked.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +37,6 @@ pub enum Error {
         /// Its form.
         found: u32,
     },
-    /// The tools of this version cannot be read.
-    #[error(transparent)]
-    Tools(#[from] interlock_gate::CatalogueError),
     /// It cannot be written as JSON.
     #[error("the trace cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -127,6 +125,8 @@ pub struct Trace {
     pub run: RunFacts,
     /// Whether the rows that it was made from were what was signed.
     pub rows: Rows,
+    /// The catalogues of tools that its steps were decided with, by their hash.
+    pub catalogues: Catalogues,
     /// The calls to models.
     pub asked: Vec<Asked>,
     /// What the gate was asked and answered, from where it began to remember the session.
@@ -247,6 +247,7 @@ impl Trace {
         let rows = Rows::from(store.seal_of(session).await?);
         let steps = since_opened(steps, &run.id);
         let told = Told::by(&steps);
+        let catalogues = kept_catalogues(store, &told).await?;
         evidence.retain(|evidence| told.evidence.contains(&evidence.id));
         for call in &mut calls {
             // A later run may have looked at the resource: that belongs to its trace.
@@ -281,6 +282,7 @@ impl Trace {
                 completed_at: run.completed_at,
             },
             rows,
+            catalogues,
             asked,
             steps,
             calls,
@@ -320,8 +322,8 @@ impl Trace {
             .iter()
             .map(|evidence| (evidence.id.clone(), evidence.clone()))
             .collect();
-        let replayed = replay::replay(&self.steps, &evidence)?;
-        let mut compared = compare::compare(self)?;
+        let replayed = replay::replay(&self.steps, &evidence, &self.catalogues)?;
+        let mut compared = compare::compare(self);
         if self.digest()? != self.hash {
             compared
                 .problems
@@ -333,6 +335,11 @@ impl Trace {
             problems: compared.problems,
             signature: keyring.map_or(SignatureState::NotChecked, |keyring| self.signature(keyring)),
         })
+    }
+
+    /// The catalogues of tools that its steps were decided with.
+    pub(crate) fn named_catalogues(&self) -> BTreeSet<ContentHash> {
+        Told::by(&self.steps).catalogues
     }
 
     /// Whether the document is the one that a trusted key signed. Asks the gate nothing.
@@ -365,6 +372,8 @@ struct Told {
     evidence: BTreeSet<EvidenceId>,
     /// The permits of the writes whose verification ended.
     verified: BTreeSet<String>,
+    /// The catalogues of tools.
+    catalogues: BTreeSet<ContentHash>,
 }
 
 impl Told {
@@ -372,6 +381,7 @@ impl Told {
         let mut told = Self {
             evidence: BTreeSet::new(),
             verified: BTreeSet::new(),
+            catalogues: BTreeSet::new(),
         };
         for step in steps {
             for end in compare::ends(step) {
@@ -382,11 +392,25 @@ impl Told {
                     told.evidence.extend(evidence);
                 }
                 Ok(Ask::Answer { evidence, .. }) => told.evidence.extend(evidence),
+                Ok(Ask::Open { rules, .. }) => {
+                    told.catalogues.insert(rules.catalogue);
+                }
                 _ => {}
             }
         }
         told
     }
+}
+
+/// The catalogues that the steps were decided with, as far as they were kept. What is missing or changed is found by asking again.
+async fn kept_catalogues(store: &Store, told: &Told) -> Result<Catalogues, Error> {
+    let mut catalogues = Catalogues::new();
+    for hash in &told.catalogues {
+        if let Some(body) = store.catalogue(*hash).await? {
+            catalogues.insert(*hash, serde_json::from_str(&body)?);
+        }
+    }
+    Ok(catalogues)
 }
 
 /// The steps from where the gate began to remember the session as it stood in this run.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use interlock_dialect::Dialect;
 use interlock_engine::{
     AgentOptions, Barred, ChainOptions, Defaults, Engine, Error, Limits, Opened, Outcome, Person, Prompts,
-    Setup, StageOptions, Submission, Success,
+    Registry, Setup, StageOptions, Submission, Success, ToolSet,
 };
 use interlock_gate::{
     ApprovalToken, Catalogue, FourEyes, Gate, Hold, Options, Plan, ReadTarget, ResolvedResource, Started,
@@ -420,9 +420,14 @@ impl Lab {
         let setup = Setup {
             store: store.clone(),
             models,
-            toolbox: builder.build(),
             inventory: folder.clone(),
-            gate: Arc::new(Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate)),
+            tools: Registry::new(
+                ToolSet::new(
+                    Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate),
+                    builder.build(),
+                )
+                .unwrap(),
+            ),
             masker: Masker::built_in(),
             prompts: Prompts::built_in().unwrap(),
             agents: wish.agents,

@@ -257,12 +257,12 @@ async fn the_store_says_who_may_decide_and_the_record_says_how_they_came() {
         (&petra, Role::Approver, EyesChecked::NotWanted)
     );
     lab.engine.approve(&approver).await.unwrap();
-    let approved = AuditFilter {
+    let filter = AuditFilter {
         action: Some("hold.approved".to_owned()),
         limit: 10,
         ..AuditFilter::default()
     };
-    let entries = lab.store.audit_entries(&approved).await.unwrap();
+    let entries = lab.store.audit_entries(&filter).await.unwrap();
     let details = &entries[0].deed.details;
     let told = ["channel", "token", "role", "four_eyes"].map(|fact| details[fact].as_str().unwrap());
     assert_eq!(told, ["token", "tok_1", "approver", "not_wanted"]);

@@ -11,6 +11,7 @@ mod batches;
 mod budget;
 mod bundles;
 mod canary;
+mod catalogues;
 mod collision;
 mod controllers;
 mod crash;

@@ -168,7 +168,8 @@ async fn may_not(app: &App, caller: &Caller, hold: &Hold, now: Timestamp) -> Res
 }
 
 fn plan_form(app: &App, plan: &Plan, diff: Option<String>) -> PlanForm {
-    let tool = app.engine().setup().gate.catalogue().get(plan.tool.as_str());
+    let tools = app.engine().tools();
+    let tool = tools.catalogue().get(plan.tool.as_str());
     let steps: Vec<PlanStep> = plan.rows().into_iter().map(step).collect();
     let identity = plan.target.as_ref().map(|target| &target.identity);
     PlanForm {

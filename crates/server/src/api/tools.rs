@@ -33,15 +33,14 @@ async fn tools(State(app): State<App>) -> Result<Json<ToolList>, Problem> {
         .checked_sub(SignedDuration::from_hours(24))
         .unwrap_or(Timestamp::UNIX_EPOCH);
     let used = app.store().tool_use(since).await?;
-    let setup = app.engine().setup();
-    let mut tools: Vec<Tool> = setup
-        .gate
+    let known = app.engine().tools();
+    let mut tools: Vec<Tool> = known
         .catalogue()
         .tools()
         .map(|tool| {
             let definition = tool.definition();
             let used = used.iter().find(|used| used.tool == definition.name);
-            form(definition, setup.toolbox.has(&definition.name), used)
+            form(definition, known.toolbox().has(&definition.name), used)
         })
         .collect();
     tools.sort_by(|one, other| one.name.cmp(&other.name));

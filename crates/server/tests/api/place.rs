@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use interlock_config::Config;
 use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Success,
+    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
+    Success, ToolSet,
 };
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource, Started};
 use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Resource, Secrets, Source};
@@ -430,9 +431,14 @@ fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
     Setup {
         store: store.clone(),
         models,
-        toolbox: builder.build(),
         inventory: machine.clone(),
-        gate: Arc::new(Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate)),
+        tools: Registry::new(
+            ToolSet::new(
+                Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate),
+                builder.build(),
+            )
+            .unwrap(),
+        ),
         masker: Masker::built_in(),
         prompts: Prompts::built_in().unwrap(),
         agents: BTreeMap::from([("operator".to_owned(), AgentOptions::default())]),

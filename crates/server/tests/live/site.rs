@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use interlock_config::Config;
-use interlock_engine::{Defaults, Engine, Limits, Prompts, Setup};
+use interlock_engine::{Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource};
 use interlock_infra::{Infra, Secrets as InfraSecrets};
 use interlock_mask::Masker;
@@ -73,9 +73,14 @@ fn engine(store: &Store, folder: &Path, reply: &Value) -> Engine {
     Engine::new(Setup {
         store: store.clone(),
         models,
-        toolbox: Toolbox::builder().build(),
         inventory: Arc::new(Nowhere),
-        gate: Arc::new(Gate::new(Arc::new(catalogue), GateOptions::default())),
+        tools: Registry::new(
+            ToolSet::new(
+                Gate::new(Arc::new(catalogue), GateOptions::default()),
+                Toolbox::builder().build(),
+            )
+            .unwrap(),
+        ),
         masker: Masker::built_in(),
         prompts: Prompts::built_in().expect("prompts"),
         agents: BTreeMap::new(),

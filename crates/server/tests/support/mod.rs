@@ -19,7 +19,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use interlock_config::Config;
-use interlock_engine::{AgentOptions, ChainOptions, Defaults, Engine, Limits, Prompts, Setup};
+use interlock_engine::{
+    AgentOptions, ChainOptions, Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet,
+};
 use interlock_gate::{Catalogue, Gate};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
@@ -113,9 +115,8 @@ pub(crate) fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
     let setup = Setup {
         store,
         models,
-        toolbox,
         inventory,
-        gate: Arc::new(Gate::new(catalogue, config.gate_options())),
+        tools: Registry::new(ToolSet::new(Gate::new(catalogue, config.gate_options()), toolbox).unwrap()),
         masker: Masker::built_in(),
         prompts: Prompts::built_in().unwrap(),
         agents: wish.agents.clone(),

@@ -225,6 +225,11 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ),
     ("workers", "*", "which processes are alive"),
     (
+        "catalogues",
+        "*",
+        "each row is named by its own hash, and the steps that are covered name that hash",
+    ),
+    (
         "settings",
         "*",
         "belongs to no session; changes of the kill switch are in the audit log",

@@ -44,6 +44,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "seals",
         sql: include_str!("../../migrations/sqlite/0005_seals.sql"),
     },
+    Migration {
+        name: "catalogues",
+        sql: include_str!("../../migrations/sqlite/0006_catalogues.sql"),
+    },
 ];
 
 /// The newest schema of a list of migrations.

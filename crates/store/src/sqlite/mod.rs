@@ -2,6 +2,7 @@
 
 mod apply;
 mod audit;
+mod catalogues;
 mod digest;
 mod fault;
 mod feed;
@@ -47,6 +48,7 @@ pub(crate) use rusqlite::Connection as Handle;
 /// The functions that run inside a transaction of the writing thread.
 pub(crate) mod write {
     pub(crate) use super::audit::{audit, entry_hash};
+    pub(crate) use super::catalogues::keep_catalogue;
     pub(crate) use super::notes::remember;
     pub(crate) use super::people::{
         change_user, create_link, create_login, create_token, create_user, extend_login, remove_login,
@@ -66,6 +68,7 @@ pub(crate) mod write {
 /// The functions that run on a connection that only reads.
 pub(crate) mod look {
     pub(crate) use super::audit::{audit_entries, verify_audit};
+    pub(crate) use super::catalogues::catalogue;
     pub(crate) use super::feed::{all_events, last_position, session_events};
     pub(crate) use super::lists::{
         calls_on, counts, decisions, filter_options, open_with_fingerprint, session_page,

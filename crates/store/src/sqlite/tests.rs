@@ -57,7 +57,10 @@ async fn a_migration_keeps_what_is_there_and_backs_it_up_first() {
         .unwrap()
         .collect::<Result<_, _>>()
         .unwrap();
-    assert_eq!(applied, ["begin", "notes", "people", "lists", "seals", "next"]);
+    assert_eq!(
+        applied,
+        ["begin", "notes", "people", "lists", "seals", "catalogues", "next"]
+    );
     assert_eq!(
         names(folder.path()),
         ["a.db", "a.db.before-0006.1.bak", "a.db.before-0006.bak"],

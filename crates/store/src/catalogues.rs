@@ -1,0 +1,20 @@
+//! The catalogues of tools that sessions ran on. Each is kept once, under the hash of what it says.
+
+use interlock_protocol::ContentHash;
+
+use crate::sqlite::{look, write};
+use crate::{Error, Store};
+
+impl Store {
+    /// Keeps a catalogue under its hash. One that is there already is the same catalogue.
+    pub async fn keep_catalogue(&self, hash: ContentHash, body: String) -> Result<(), Error> {
+        self.backend
+            .write(true, move |conn| write::keep_catalogue(conn, &hash, &body))
+            .await
+    }
+
+    /// What is kept under the hash of a catalogue. The caller compares it with the hash.
+    pub async fn catalogue(&self, hash: ContentHash) -> Result<Option<String>, Error> {
+        self.look(move |conn| look::catalogue(conn, &hash)).await
+    }
+}
