@@ -498,7 +498,10 @@ fn with_four_eyes_nobody_decides_at_the_shell_where_people_are_known() {
     ] {
         let ran = home.run(decision);
         assert_eq!(ran.exit, Some(1), "{decision:?}: {ran}");
-        assert!(ran.stderr.contains("the person who decides must be signed in"), "{ran}");
+        assert!(
+            ran.stderr.contains("the person who decides must be signed in"),
+            "{ran}"
+        );
     }
     let not_signed_in = |action: &str| (refused.0.clone(), action.to_owned());
     let expected = [

@@ -87,9 +87,7 @@ impl Barred {
     pub const fn message(self) -> &'static str {
         match self {
             Self::Role => "Only approvers and admins decide about a hold.",
-            Self::NotSignedIn => {
-                "Four eyes are required here, so the person who decides must be signed in."
-            }
+            Self::NotSignedIn => "Four eyes are required here, so the person who decides must be signed in.",
             Self::Owner => "The owner of a session may not approve it.",
             Self::Editor => "The person who edited a plan may not approve it.",
             Self::Asker => "The person who asked in a session may not approve what comes of it.",
