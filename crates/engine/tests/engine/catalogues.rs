@@ -72,7 +72,7 @@ fn a_record_makes_the_same_catalogue_and_its_hash_covers_everything_that_decides
         }),
         ("unlisted actions", |tool| tool["unclear"]["power"] = json!(true)),
         ("where it runs", |tool| {
-            tool["always"]["placement"] = json!("about");
+            tool["always"]["placement"] = json!("inside");
         }),
         ("parameters", |tool| {
             tool["definition"]["parameters"]["properties"]["extra"] = json!({"type": "string"});
