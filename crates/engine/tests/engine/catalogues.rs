@@ -56,6 +56,8 @@ async fn replays(lab: &Lab, session: &SessionId, hash: ContentHash) {
     assert!(traced.holds(), "{:?}", traced.sentences());
 }
 
+type Change = fn(&mut Value);
+
 #[test]
 fn a_record_makes_the_same_catalogue_and_its_hash_covers_everything_that_decides() {
     let record = Catalogue::built_in().unwrap().record();
@@ -63,7 +65,6 @@ fn a_record_makes_the_same_catalogue_and_its_hash_covers_everything_that_decides
     assert_eq!(record, again);
     let hash = record.hash().unwrap();
     assert_eq!(again.hash().unwrap(), hash);
-    type Change = fn(&mut Value);
     let changes: [(&str, Change); 6] = [
         ("description", reworded),
         ("risk", riskier),

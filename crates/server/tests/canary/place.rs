@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use interlock_config::Config;
 use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Setup, StageOptions, Success,
+    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
+    Success, ToolSet,
 };
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions};
 use interlock_infra::{Infra, Secrets as InfraSecrets, Source};
@@ -179,12 +180,14 @@ impl Place {
         let engine = Engine::new(Setup {
             store: store.clone(),
             models,
-            toolbox: toolbox(&machine),
             inventory: machine.clone(),
-            gate: Arc::new(Gate::new(
-                Arc::new(Catalogue::built_in().unwrap()),
-                GateOptions::default(),
-            )),
+            tools: Registry::new(
+                ToolSet::new(
+                    Gate::new(Arc::new(Catalogue::built_in().unwrap()), GateOptions::default()),
+                    toolbox(&machine),
+                )
+                .unwrap(),
+            ),
             masker: masker.clone(),
             prompts: Prompts::built_in().unwrap(),
             agents: BTreeMap::from([("operator".to_owned(), AgentOptions::default())]),

@@ -79,7 +79,7 @@ fn engine(store: &Store, folder: &Path, reply: &Value) -> Engine {
                 Gate::new(Arc::new(catalogue), GateOptions::default()),
                 Toolbox::builder().build(),
             )
-            .unwrap(),
+            .expect("the tools"),
         ),
         masker: Masker::built_in(),
         prompts: Prompts::built_in().expect("prompts"),
