@@ -254,7 +254,7 @@ async fn a_session_that_is_older_than_signing_says_so() {
     let lab = Lab::in_folder(root.path(), Wish::script(RESTART).level(ControlLevel::Controlled));
     let (session, _) = lab.ask("put the flag there").await;
     let hold = lab.hold().await;
-    lab.engine.approve(&hold, &operator()).await.unwrap();
+    lab.engine.approve_by(&hold, &operator()).await.unwrap();
     lab.engine.work_on(&session).await.unwrap();
     let sealed = bundle(&lab.store, &session, Timestamp::now()).await.unwrap();
     lab.store.close().await;
