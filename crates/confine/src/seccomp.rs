@@ -179,10 +179,13 @@ const SEMCTL_READS: &[u64] = &[2, 3, 11, 12, 13, 14, 15, 18, 19, 20];
 /// `fcntl`, whose exclusive locks need a file that is open for writing.
 const LOCK_EX: u64 = 2;
 
-/// Leases hold up who opens the file; a signal of one's choice can be sent to another process when a pipe gets data.
-const FCNTL_REFUSED: [u64; 2] = [
+/// Leases hold up who opens the file; a signal of one's choice can be sent to another process when a pipe gets data; hints
+/// about writing stay with the file.
+const FCNTL_REFUSED: [u64; 4] = [
     10,   // F_SETSIG
     1024, // F_SETLEASE
+    1036, // F_SET_RW_HINT
+    1038, // F_SET_FILE_RW_HINT
 ];
 
 /// What changes how a process is scheduled, with the argument that names the process.
