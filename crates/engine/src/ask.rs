@@ -1,7 +1,9 @@
 //! Asks a model, shows what it writes while it writes it, and keeps exactly what was sent and what came back.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
-use interlock_dialect::{CallIds, Chunk as Piece, Limits, Offer, Parsed, Reader, WireTool};
+use interlock_dialect::{CallIds, Chunk as Piece, Limits, Offer, Parsed, Reader, Reply, WireTool};
 use interlock_model::{Chunk, Completion, Failure, Flow, Kind, Outcome, Request, Route, Switched};
 use interlock_protocol::ContentHash;
 use interlock_store::{Interaction, Record};
@@ -12,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Agent;
 use crate::count;
 use crate::error::{Error, draw};
-use crate::history::tokens;
+use crate::history::{Entry, tokens};
 use crate::live::Live;
 use crate::masking;
 use crate::work::Work;
@@ -128,7 +130,9 @@ impl Agent {
                 let none = Offer::default();
                 let (offer, ids) = (offer.unwrap_or(&none), CallIds::from_bytes(seed));
                 // Proposals are read from what is kept, so that a replay reads the same.
-                let parsed = if masking::completion(masker, &mut completion) {
+                let changed = masking::completion(masker, &mut completion);
+                let renamed = self.forget_used_ids(&mut completion.reply);
+                let parsed = if changed || renamed {
                     self.dialect()
                         .parse(&completion.reply, offer, ids, Limits::default())
                 } else {
@@ -146,6 +150,24 @@ impl Agent {
                 Ok(what_follows(&failure))
             }
         }
+    }
+
+    /// Some providers give calls of several replies the same ids. A call gets an id of ours then, so that each call of an
+    /// execution has its own. Says whether one did.
+    fn forget_used_ids(&self, reply: &mut Reply) -> bool {
+        if reply.calls.is_empty() {
+            return false;
+        }
+        let calls = self.history.entries().iter().flat_map(|entry| match entry {
+            Entry::Assistant { calls, .. } => calls.as_slice(),
+            _ => &[],
+        });
+        let used: HashSet<&str> = calls.map(|call| call.id.as_str()).collect();
+        let mut renamed = false;
+        for call in &mut reply.calls {
+            renamed |= call.id.take_if(|id| used.contains(id.as_str())).is_some();
+        }
+        renamed
     }
 
     fn wire_tools(&mut self, offer: Option<&Offer>) -> (Vec<WireTool>, usize) {

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -100,7 +99,6 @@ impl Say {
 struct Inner {
     next: Mutex<VecDeque<Say>>,
     asked: Mutex<Vec<u8>>,
-    replies: AtomicUsize,
 }
 
 /// The provider.
@@ -143,10 +141,7 @@ async fn answer(State(inner): State<Arc<Inner>>, body: Bytes) -> Response {
     inner.asked.lock().unwrap().extend_from_slice(&body);
     let say = inner.next.lock().unwrap().pop_front();
     match say.unwrap_or_else(|| Say::text("Nothing is left to say.")) {
-        Say::Reply(reply) => {
-            let number = inner.replies.fetch_add(1, Ordering::Relaxed);
-            in_pieces("text/event-stream", stream(&reply, number))
-        }
+        Say::Reply(reply) => in_pieces("text/event-stream", stream(&reply)),
         Say::Raw { kind, body } => in_pieces(kind, body),
         Say::Refuse {
             status,
@@ -177,7 +172,7 @@ fn in_pieces(kind: &'static str, body: String) -> Response {
 }
 
 /// Deltas of a few characters each.
-fn stream(reply: &Reply, number: usize) -> String {
+fn stream(reply: &Reply) -> String {
     let mut events = Vec::new();
     let mut delta = |delta: Value| {
         let mut event = json!({ "id": "chatcmpl-1", "choices": [{ "index": 0, "delta": delta }] });
@@ -197,10 +192,8 @@ fn stream(reply: &Reply, number: usize) -> String {
         delta(json!({ "content": piece }));
     }
     for (index, call) in reply.calls.iter().enumerate() {
-        let id = call
-            .id
-            .clone()
-            .unwrap_or_else(|| format!("call_{number}_{index}"));
+        // The same ids in every reply, as some servers give them.
+        let id = call.id.clone().unwrap_or_else(|| format!("call_{index}"));
         delta(
             json!({ "tool_calls": [{ "index": index, "id": id, "function": { "name": call.name, "arguments": "" } }] }),
         );
