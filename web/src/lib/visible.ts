@@ -80,7 +80,7 @@ function read(text: string, kept: Kept): Piece[] {
       wordEnd = at + word.length;
       const mixed = /[a-z]/i.test(word);
       // No letter shows that it is of another alphabet.
-      const whole = !kept.lookAlikes && [...word].every((each) => LOOKS_LATIN.test(each) || !/\p{Alphabetic}/u.test(each) || each <= '\x7f');
+      const whole = !kept.lookAlikes && Array.from(word).every((each) => LOOKS_LATIN.test(each) || !/\p{Alphabetic}/u.test(each) || each <= '\x7f');
       pretends = (mixed || whole) && LOOKS_LATIN.test(word);
     }
     if (hides(char)) {
