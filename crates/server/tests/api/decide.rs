@@ -442,7 +442,15 @@ async fn nobody_is_shown_a_button_that_refuses_them() {
         .collect();
     assert_eq!(
         entries,
-        [("root", "editor"), ("otto", "editor"), ("ada", "owner")]
+        // Opening and approving are refused by one function, under one word.
+        [
+            ("root", "editor"),
+            ("root", "editor"),
+            ("otto", "editor"),
+            ("otto", "editor"),
+            ("ada", "owner"),
+            ("ada", "owner")
+        ]
     );
 }
 
