@@ -293,7 +293,11 @@ proptest! {
         prop_assume!(complete(&first) && complete(&second));
         let both = format!("{first} | {second}");
         never_milder(&first, &both)?;
-        never_milder(&second, &both)?;
+        // These search their input where they are fed, and the folder where they run otherwise.
+        let searches = second.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "rg" | "ripgrep" | "ag"));
+        if !searches {
+            never_milder(&second, &both)?;
+        }
         // The second stage may end because the first one does.
         never_bounded_by_itself(&first, &both)?;
     }
