@@ -69,7 +69,7 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "adgangskode",
     ],
     trigger: concat!(
-        r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|",
+        r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|jsessionid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|",
         foreign!(),
         r")[_a-z0-9.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])"
     ),
@@ -523,6 +523,8 @@ impl<'t> Assignment<'t> {
             && bare.starts_with(|first: char| first.is_ascii_uppercase())
             && bare.contains(|letter: char| letter.is_ascii_lowercase())
             && (following.starts_with(')')
+                || bare.eq_ignore_ascii_case(self.name)
+                    && (bare.len() < word.len() || following.starts_with(','))
                 || (self.at_line_start || before.ends_with("pub ")) && bare.len() < word.len());
         // `json!({ "password": password })`
         let same = self.quoted && keys::kind_of(bare).is_some() && following.starts_with(['}', ',', ')']);
@@ -542,6 +544,8 @@ impl<'t> Assignment<'t> {
         rest.starts_with(['(', '{'])
             // `Token::new` is a path of a program.
             || (self.separator == ":" && rest.starts_with(':'))
+            // `password === other` compares.
+            || (self.separator == "==" && rest.starts_with('='))
             // `--password= --json` lists flags.
             || (self.name.starts_with('-') && rest.starts_with("--"))
             // `grep -E "token:|secret="` lists what is looked for.
@@ -554,6 +558,12 @@ impl<'t> Assignment<'t> {
             name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
         };
         if keys::is_weak(self.name) && !is_random(word) {
+            return true;
+        }
+        // A permission of a workflow, and the name of an object that holds the secret.
+        let permission =
+            self.name.eq_ignore_ascii_case("id-token") && matches!(word, "write" | "read" | "none");
+        if permission || (names_an_object(self.name) && !is_random(word)) {
             return true;
         }
         (is_path(word) && (self.is_file_like() || (self.spaced && !self.at_line_start)))
@@ -596,6 +606,14 @@ impl<'t> Assignment<'t> {
             || following.starts_with(['#', '"', '\'', ',', '}', ')', ']', ';', '|', '\\']);
         !alone && !next_is_key && !self.name.to_ascii_lowercase().ends_with("passphrase")
     }
+}
+
+/// `existingSecret` of a Helm chart: the name of a Secret, not what it holds.
+fn names_an_object(name: &str) -> bool {
+    let begin = b"existingsecret";
+    let name = name.as_bytes();
+    let plain = name.len() >= begin.len() && name[..begin.len()].eq_ignore_ascii_case(begin);
+    plain || name.ends_with(b"ExistingSecret") || name.ends_with(b".existingSecret")
 }
 
 /// A key below the name of a secret that holds its value.

@@ -4,8 +4,9 @@ use regex::Regex;
 
 use crate::assignment::bare_end;
 use crate::finder::{Finder, Scope, first_group};
-use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word};
+use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
+use crate::work::{looked_at, within_budget};
 use crate::{Kind, keys};
 
 pub(crate) const FINDERS: &[Finder] = &[
@@ -28,18 +29,18 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["/p", "securestring"],
-        trigger: "/p:|/pass:|-Password",
-        pattern: r"(?i-u:[ \t]/p(?:ass(?:word)?)?:|-(?:as)?securestring[ \t]+)(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))",
+        trigger: r"(?i-u)[ \t]/p(?:ass(?:word)?)?:|-securestring[ \t]",
+        pattern: r"(?i-u:[ \t]/p(?:ass(?:word)?)?:)(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))|(?i-u:-securestring(?:[ \t]+-(?:string|asplaintext|force))*)[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22)|(?i-u:-securestring(?:[ \t]+-(?:string|asplaintext|force))+)[ \t]+([^\s'\x22|;&()$-][^\s'\x22|;&]*)|(?i-u:-securestring)[ \t]+([^\s'\x22|;&()$-][^\s'\x22|;&]*)[ \t]+-",
         scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
-        anchors: &["net"],
-        trigger: "net use|net user|cmdkey",
-        pattern: r"(?i-u:\bnet[ \t]+user?)[ \t]+[^\s]+(?:[ \t]+\\\\[^\s]+)?[ \t]+([^\s/*][^\s]{3,})[ \t]+/",
+        anchors: &["net ", "net.exe"],
+        trigger: r"(?i-u)\bnet(?:\.exe)?[ \t]+user?[ \t]",
+        pattern: r"(?i-u:\bnet(?:\.exe)?[ \t]+(user?))[ \t]+([^\n]+)",
         scope: Scope::Lines,
-        find: first_group,
+        find: net,
     },
     Finder {
         kind: Kind::Password,
@@ -71,6 +72,9 @@ fn flag(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
             .trim_end_matches([' ', '\t', '\n', '"', '\'', ','])
             .trim_start_matches('-');
         let Some(kind) = keys::kind_of(name) else { continue };
+        if name == "secret" && names_a_secret(&text[..found.start()]) {
+            continue;
+        }
         let listed = found.as_str().ends_with(['"', '\'']);
         let mut start = found.end();
         let end = if listed {
@@ -96,6 +100,65 @@ fn flag(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
             continue;
         }
         spans.add(start..end, kind);
+    }
+}
+
+/// Whether `--secret` on this command line takes the name of a secret, or nothing. The table of programs knows where the
+/// secret itself is.
+pub(crate) fn names_a_secret(before: &str) -> bool {
+    const PROGRAMS: &[&str] = &["virsh", "pulumi", "docker", "podman", "buildah", "nerdctl"];
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(256))..];
+    let line = near.rsplit('\n').next().unwrap_or_default();
+    looked_at(line.len());
+    line.split([' ', '\t', '/', '"', '\'', ',', '(', '`'])
+        .any(|word| PROGRAMS.contains(&word))
+}
+
+/// `net use` and `net user` of Windows. The password is the word that is no drive, share, name or option.
+fn net(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        let Some((verb, rest)) = captures.get(1).zip(captures.get(2)) else {
+            continue;
+        };
+        let mut at = rest.start();
+        let mut words = Vec::new();
+        for word in rest.as_str().split_inclusive([' ', '\t']) {
+            let inside = word.trim();
+            if matches!(inside, "|" | "&" | "&&" | "||" | ">" | ";") {
+                break;
+            }
+            if !inside.is_empty() {
+                let quotes = ['"', '\''];
+                let lead = inside.len() - inside.trim_start_matches(quotes).len();
+                words.push((at + lead, inside.trim_matches(quotes)));
+            }
+            at += word.len();
+        }
+        let is_drive =
+            |word: &str| word.len() == 2 && word.ends_with(':') && word.as_bytes()[0].is_ascii_alphabetic();
+        let option = |word: &str| word.starts_with('/');
+        let mut plain = words.iter().filter(|(_, word)| !option(word));
+        let found = if verb.as_str().eq_ignore_ascii_case("use") {
+            let place = |word: &str| is_drive(word) || word == "*" || word.starts_with("\\\\");
+            let named = |word: &str| {
+                is_drive(word) || word.starts_with("\\\\") || word.to_ascii_lowercase().starts_with("/user:")
+            };
+            let shown = words.iter().any(|(_, word)| named(word));
+            plain.find(|(_, word)| !place(word)).filter(|_| shown)
+        } else {
+            let options = words.iter().any(|(_, word)| option(word));
+            plain.nth(1).filter(|(_, word)| options || is_random(word))
+        };
+        if let Some((start, word)) = found
+            && word.len() > 1
+            && !is_placeholder(word)
+        {
+            spans.add(*start..start + word.len(), kind);
+        }
     }
 }
 

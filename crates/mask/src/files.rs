@@ -79,6 +79,7 @@ pub(crate) const FINDERS: &[Finder] = &[
             "pass",
             "masterauth",
             "rootpw",
+            "sshpw",
             "bindpw",
             "community",
             "psk",
@@ -89,8 +90,8 @@ pub(crate) const FINDERS: &[Finder] = &[
             "adminpw",
             "-server",
         ],
-        trigger: r"(?i-u)(?:requirepass|masterauth|rootpw|bindpw|auth_pass|r[ow]community|community|wpa-psk|wpa-passphrase|insecure-password|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|sasl_passwd|smtp_pass)[ \t]+[!-~]",
-        pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:(requirepass|masterauth|rootpw(?:[ \t]+--(?:plaintext|iscrypted|allow-ssh))*|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server[ \t]+key(?:[ \t]+[0-9])?|stats[ \t]+auth[ \t]+[^\s:]+:|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]*|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
+        trigger: r"(?i)(?:requirepass|masterauth|rootpw|sshpw|bindpw|auth_pass|community6?|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|smtp_pass|-server[ \t]+key|-server[ \t]+host[ \t][^\n]*[ \t]key)[ \t]+\S",
+        pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:((?:requirepass|masterauth|(?:rootpw|sshpw)(?:[ \t]+--[a-z-]+(?:=[^\s]+)?)*|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server(?:[ \t]+host[ \t]+[^\s]+(?:[ \t]+[a-z-]+[ \t]+[0-9]+)*)?[ \t]+key(?:[ \t]+[0-9])?|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]+|stats[ \t]+auth[ \t]+[^\s:]+:[ \t]*)|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
         scope: Scope::Lines,
         find: directive,
     },
@@ -98,7 +99,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["user"],
-        trigger: r"(?:user|USER|setuser|SETUSER)[ \t]+[^ \t]+[ \t]+",
+        trigger: r"(?i-u:user)[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)[ \t]",
         pattern: r"(?i-u:\b(?:user|setuser))[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)(?:[ \t]+[^\s>#]+)*?[ \t]+[>#<!]([^\s]{3,})",
         scope: Scope::Lines,
         find: first_group,
@@ -125,7 +126,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["machine", "default", "login"],
-        trigger: r"(?:machine[ \t\r\n]+[^ \t\r\n]{1,255}|default|login[ \t\r\n]+[^ \t\r\n]{1,128})[ \t\r\n]+(?:login|account|password)",
+        trigger: r"(?:machine\s+\S+|default|login\s+\S+)\s+(?:login|account|password)\s",
         pattern: r"(?-u:\b)(?:machine\s{1,32}\S{1,255}|default\s{1,32}login\s{1,32}\S{1,128}|login\s{1,32}\S{1,128})(?:\s{1,32}(?:login|account)\s{1,32}\S{1,128}){0,3}\s{1,32}password\s{1,32}(\S+)",
         scope: Scope::Text,
         find: first_group,
@@ -134,7 +135,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::DockerAuth,
         anchors: &["auth"],
-        trigger: r#"auth(?:\\*["']|[ \t]*[=:])|identitytoken|registrytoken"#,
+        trigger: r#"auth\\*["']?\s*[=:]|identitytoken|registrytoken"#,
         pattern: r#"(?:\\*["']?(?-u:\b)auth\\*["']?\s*:\s*\\*["']?|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
         scope: Scope::Text,
         find: docker,
@@ -204,14 +205,14 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["psk", "eap", "xauth", "ntlm"],
-        trigger: r"[: ](?:PSK|EAP|XAUTH|NTLM)[ \t]+[\x220]",
+        trigger: r"[: \t](?:PSK|EAP|XAUTH|NTLM)[ \t]+[\x220]",
         pattern: r"(?m):[ \t]*(?:PSK|EAP|XAUTH|NTLM)[ \t]+(?:\x22([^\x22\n]+)\x22|(0[xs][A-Za-z0-9+/=]{4,}))",
         scope: Scope::Lines,
         find: first_group,
     },
     Finder {
         kind: Kind::Password,
-        anchors: &[" *", "\t*", "\"*\""],
+        anchors: &[" *", "\t*", "\"*"],
         trigger: r"(?m)[ \t]\x22?\*\x22?[ \t]*\r?$",
         pattern: r"(?m)^(?:\x22[^\x22\n]+\x22|[A-Za-z0-9_.@*-]+)[ \t]+(?:\x22[^\x22\n]*\x22|\*)[ \t]+(?:\x22([^\x22\n]{4,})\x22|([^\s\x22*]{4,}))[ \t]+\x22?\*\x22?[ \t]*\r?$",
         scope: Scope::Lines,
@@ -220,10 +221,10 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Postfix: `[smtp.example.com]:587 user:password`
     Finder {
         kind: Kind::Password,
-        anchors: &["]:", "smtp", "mail", "relay"],
-        trigger: r"(?m)[\].:a-z0-9][ \t]+[^\s:/]+:[^\s/:]{4,}\r?$",
+        anchors: &["]:", "] ", "smtp", "mail", "relay"],
+        trigger: r"(?m)[\]A-Za-z0-9][ \t]+[^\s:/]+:[^\s/:]{4,}\r?$",
         pattern: r"(?m)^(?:(\[[A-Za-z0-9.-]+\](?::[0-9]+)?)|(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::[0-9]+)?)[ \t]+[A-Za-z0-9._%+@-]+:([^\s/:]{4,})\r?$",
-        scope: Scope::Lines,
+        scope: Scope::Context,
         find: sasl,
     },
     // `wg show wg0 dump`
@@ -255,7 +256,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     // Keys of Ceph, wherever they stand.
     Finder {
         kind: Kind::PrivateKey,
-        anchors: &["= aq", ": aq", "=aq", "key aq", "\"aq", "\taq"],
+        anchors: &["aq"],
         trigger: "AQ[A-Za-z0-9+/]{36,38}==",
         pattern: r"(?-u:\b)(AQ[A-Za-z0-9+/]{36,38}==)",
         scope: Scope::Lines,
@@ -281,7 +282,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["pass "],
-        trigger: "PASS ",
+        trigger: r"PASS[ \t]",
         pattern: r"(?m)^(?:[^A-Za-z\n]{0,24}|C:[ \t]*)PASS[ \t]+([^\s/]{4,})[ \t]*\r?$",
         scope: Scope::Lines,
         find: protocol,
@@ -318,7 +319,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["token", "kubeadm", "join"],
         trigger: r"(?-u:\b)[a-z0-9]{6}\.[a-z0-9]{16}(?-u:\b)",
         pattern: r"(?-u:\b)([a-z0-9]{6}\.[a-z0-9]{16})(?-u:\b)",
-        scope: Scope::Lines,
+        scope: Scope::Context,
         find: bootstrap,
     },
     // Tokens with a sign in their middle: Azure AD, Discord, Bitwarden.
@@ -335,7 +336,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["discord", "bot", "token", "bws", "bitwarden"],
         trigger: r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}|0\.[0-9a-f]{8}-[0-9a-f]{4}-",
         pattern: r"(?-u:\b)([MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})|(?-u:\b)(0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,})",
-        scope: Scope::Lines,
+        scope: Scope::Context,
         find: first_group,
     },
     Finder {
@@ -439,7 +440,7 @@ fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
         };
         let rest = captures.get(6).map_or("", |rest| rest.as_str().trim());
         let word = value.as_str();
-        if is_placeholder(word) || word.starts_with(['=', ':']) {
+        if is_placeholder(word) || word.starts_with(['=', ':']) || word.starts_with("--") {
             continue;
         }
         if captures.get(2).is_some() {
@@ -452,7 +453,9 @@ fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
             if !alone || (!quoted && plain) || sign || is_prose_word(word) || keys::kind_of(word).is_some() {
                 continue;
             }
-        } else if is_prose_word(word) && !rest.is_empty() {
+        } else if (is_prose_word(word) || matches!(word, "for" | "of" | "to" | "on" | "in" | "from" | "with"))
+            && !rest.is_empty()
+        {
             continue;
         }
         spans.add(value.range(), kind);

@@ -15,7 +15,7 @@ use crate::{Kind, assignment, command, files, header, manifest, pairs, pem, prog
 pub(crate) struct Finder {
     pub(crate) kind: Kind,
     /// Words in small letters, one of which is in every match of the trigger; none where no word is. One automaton looks for
-    /// the words of all finders at once.
+    /// the words of all finders at once. A blank at the end stands for whatever ends a word.
     pub(crate) anchors: &'static [&'static str],
     /// A cheap expression without which the finder finds nothing. Asked only where an anchor stands.
     pub(crate) trigger: &'static str,
@@ -30,8 +30,23 @@ pub(crate) struct Finder {
 pub(crate) enum Scope {
     /// The lines with its anchors: no match goes past the end of its line.
     Lines,
+    /// The lines with its anchors, which stand near a match and not in it.
+    Context,
     /// All of it.
     Text,
+    /// All of it, if an anchor stands anywhere, before a match or behind it.
+    Document,
+}
+
+impl Scope {
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Text | Self::Document)
+    }
+
+    /// Whether what says that something is a secret may come behind it.
+    fn may_come_late(self) -> bool {
+        matches!(self, Self::Context | Self::Document)
+    }
 }
 
 /// Lines that are closer to each other than this are looked at together.
@@ -106,11 +121,11 @@ impl Finders {
         if finders.len() > 128 {
             return Err("more finders than bits".into());
         }
-        let mut words: Vec<&str> = Vec::new();
+        let mut words: Vec<String> = Vec::new();
         let mut wakes: Vec<u128> = Vec::new();
         for (index, ready) in finders.iter().enumerate() {
-            for word in ready.finder.anchors {
-                let at = words.iter().position(|known| known == word).unwrap_or_else(|| {
+            for word in ready.finder.anchors.iter().flat_map(|word| written(word)) {
+                let at = words.iter().position(|known| *known == word).unwrap_or_else(|| {
                     words.push(word);
                     wakes.push(0);
                     words.len() - 1
@@ -168,7 +183,7 @@ impl Finders {
             while new != 0 {
                 let index = new.trailing_zeros() as usize;
                 new &= new - 1;
-                if self.table[index].finder.scope == Scope::Text {
+                if self.table[index].finder.scope.is_whole() {
                     places[index].push(whole.clone());
                     done |= 1 << index;
                     continue;
@@ -212,19 +227,56 @@ impl Finders {
         }
     }
 
-    /// Whether any finder would look at this text.
+    /// Whether any finder would look at this text, or at one that begins with it.
     pub(crate) fn triggered(&self, text: &str) -> bool {
-        self.ready(text).next().is_some() || {
+        self.ready(text).next().is_some() || self.late(text).next().is_some() || {
             let mut spans = Spans::default();
             tokens::find(text, &mut spans);
             !spans.is_empty()
         }
     }
 
+    /// The finders that would find something here if their anchors came behind it.
+    fn late<'s>(&'s self, text: &'s str) -> impl Iterator<Item = &'s Ready> {
+        let late = |ready: &&Ready| ready.finder.scope.may_come_late();
+        self.table.iter().filter(late).filter(|ready| {
+            looked_at(text.len());
+            ready.regex.is_match(text)
+        })
+    }
+
     /// A sample of what each finder looks for, for the tests that try each of them.
     #[cfg(any(test, feature = "adversary"))]
     pub(crate) fn patterns(&self) -> impl Iterator<Item = &'static str> {
         self.table.iter().map(|ready| ready.finder.pattern)
+    }
+
+    /// Whether this finder sleeps over something that it finds in this text; nothing if it finds nothing.
+    #[cfg(test)]
+    pub(crate) fn asleep(&self, index: usize, text: &str) -> Option<bool> {
+        let ready = &self.table[index];
+        let mut found = Spans::default();
+        (ready.finder.find)(&ready.regex, text, ready.finder.kind, &mut found);
+        let found = found.merged(&[]);
+        (!found.is_empty()).then(|| !self.wakes(text, ready.finder.pattern))
+    }
+
+    /// Whether the finder with this pattern would look at this text.
+    #[cfg(test)]
+    pub(crate) fn wakes(&self, text: &str, pattern: &str) -> bool {
+        let mut awake = self.ready(text).map(|(ready, _)| ready).chain(self.late(text));
+        awake.any(|ready| ready.finder.pattern == pattern)
+    }
+}
+
+/// How an anchor is written: a blank at its end stands for whatever ends a word of a command line.
+fn written(word: &str) -> Vec<String> {
+    match word.strip_suffix(' ') {
+        Some(stem) => [' ', '\t', '"', '\'', '`', ',', ';', ')']
+            .iter()
+            .map(|end| format!("{stem}{end}"))
+            .collect(),
+        None => vec![word.to_owned()],
     }
 }
 

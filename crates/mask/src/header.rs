@@ -23,7 +23,7 @@ pub(crate) const FINDERS: &[Finder] = &[
             "api-key",
             "subscription-key",
         ],
-        trigger: "(?i-u)(?:x-[a-z-]*(?:auth|access|key|token|secret|session)|private-token|job-token|deploy-token|dd-api|api-key)",
+        trigger: "(?i-u)(?:x-[a-z-]*(?:auth|access|key|token|secret|session|signature)|private-token|job-token|deploy-token|dd-ap|subscription-key)",
         pattern: r"(?i-u:\b(?:x-(?:[a-z]{1,20}-){0,3}(?:auth|authorization|auth-key|access|key|token|secret|session|email-key|signature)|private-token|job-token|deploy-token|dd-application-key|dd-api-key|ocp-apim-subscription-key))\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?([^\s\x22'\\,;]{6,})",
         scope: Scope::Lines,
         find: named,
@@ -32,7 +32,7 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Authorization,
         anchors: &["oauth_", "credential=", "response=", "nonce="],
-        trigger: "(?i-u)oauth_(?:token|signature|consumer)|credential=|response=",
+        trigger: "(?i-u)oauth_(?:token|signature|consumer)|credential=|response=|nonce=",
         pattern: r#"(?i-u:\b(?:oauth_(?:token|token_secret|signature|consumer_key)|response|cnonce|nonce))="([^"\n]{8,})""#,
         scope: Scope::Lines,
         find: crate::finder::first_group,
@@ -220,13 +220,16 @@ fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 fn named(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
         let Some(value) = captures.get(1) else { continue };
-        let word = value.as_str();
+        // In an address, the next parameter ends it.
+        let asked = text[..captures.get_match().start()].ends_with(['?', '&']);
+        let end = value.as_str().find('&').filter(|_| asked);
+        let word = &value.as_str()[..end.unwrap_or(value.len())];
         let plain = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         let prose = plain && word.len() < 16;
         if is_placeholder(word) || prose || word.starts_with(['{', '<', '(', '[']) {
             continue;
         }
-        spans.add(value.range(), kind);
+        spans.add(value.start()..value.start() + word.len(), kind);
     }
 }
 

@@ -24,6 +24,8 @@
 pub mod adversary;
 mod ansi;
 mod assignment;
+#[cfg(test)]
+mod awake;
 mod base64;
 #[cfg(test)]
 mod cases;

@@ -8,7 +8,7 @@ use crate::finder::{Finder, Scope, first_group};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
-use crate::{Kind, keys};
+use crate::{Kind, command, keys};
 
 const NAMES: &[&str] = &[
     "pass",
@@ -112,7 +112,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["random_password"],
         trigger: "random_password",
         pattern: r#""(?:result|bcrypt_hash)"\s{0,8}:\s{0,8}"((?:[^"\\\n]|\\.)+)""#,
-        scope: Scope::Text,
+        scope: Scope::Document,
         find: first_group,
     },
     // The private parts of a JSON Web Key, RFC 7517.
@@ -121,7 +121,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["kty"],
         trigger: r#"\\*"kty\\*""#,
         pattern: r#"\\*"(?:d|k|p|q|dp|dq|qi)\\*"\s{0,8}:\s{0,8}\\*"([A-Za-z0-9_-]{16,})"#,
-        scope: Scope::Text,
+        scope: Scope::Document,
         find: first_group,
     },
     // A name and a value with nothing but blanks or `is` between them.
@@ -370,6 +370,9 @@ fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         let Some(kind) = keys::kind_of(&text[name.clone()]).or_else(|| two_words(text, name.clone())) else {
             continue;
         };
+        if text[name.clone()].ends_with("-secret") && command::names_a_secret(&text[..name.start]) {
+            continue;
+        }
         // The value begins with the last character of the match.
         let at = found.end() - 1;
         let near = &text[at..text.floor_char_boundary(at + MAX_HEAD)];

@@ -26,6 +26,8 @@ enum Rule {
     LastWith(char),
     /// In a word so many words behind these.
     Behind(&'static [&'static str], usize),
+    /// In a word so many words behind this one, if this flag stands before it or behind it: `config set --secret name value`.
+    Shown(&'static str, &'static str, usize),
     /// In the word behind the name of a secret.
     Named,
     /// After the second `=` of this flag: `--from-literal=key=secret`.
@@ -36,7 +38,7 @@ enum Rule {
     Login,
 }
 
-use Rule::{Attached, Behind, Flag, LastWith, Literal, Login, Named, Next, Pair, Settings, Under};
+use Rule::{Attached, Behind, Flag, LastWith, Literal, Login, Named, Next, Pair, Settings, Shown, Under};
 
 struct Program {
     /// Its name, or the beginning of it where that ends with `*`.
@@ -80,6 +82,8 @@ static PROGRAMS: &[Program] = &[
     program(&["fly", "flyctl", "heroku"], &[Settings(&["secrets", "set"]), Settings(&["secrets", "import"]), Settings(&["config:set"])]),
     program(&["sqlplus", "sqlldr", "expdp", "impdp"], &[Login]),
     program(&["iwconfig"], &[Pair("key", ':')]),
+    program(&["pulumi"], &[Shown("set", "--secret", 1)]),
+    program(&["virsh"], &[Behind(&["secret-set-value"], 1), Next("--base64")]),
     program(&["cryptsetup", "gpg", "gpg2", "kinit", "gh"], &[]),
 ];
 
@@ -163,13 +167,26 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "cryptsetup",
         "gpg",
         "kinit",
+        "gh ",
+        "pulumi",
+        "virsh",
         "<<<",
     ],
-    trigger: r"(?-u:\b)(?:(?:mysql|mariadb|ldap|snmp|mongo|ncftp)[a-z_0-9-]*|curl|wget|etcdctl|plink|pscp|psftp|sshpass|redis-cli|valkey-cli|smbclient|rpcclient|smbget|net|docker|podman|nerdctl|helm|skopeo|buildah|oc|az|crane|oras|cqlsh|(?:un)?zip|sqlcmd|isql|ipmitool|mosquitto_[ps]ub|bcp|htpasswd|7z[ar]?|(?:un)?rar|openssl|keytool|(?:jar|apk)signer|lftp|kubectl|useradd|usermod|adduser|groupadd|ssh-keygen|twine|rdesktop|hydra|cadaver|pdbedit|vault|cargo|doctl|mc|rabbitmqctl|wpa_passphrase|aws|npm|poetry|nmcli|rclone|gcloud|flyctl|fly|heroku|sqlplus|sqlldr|expdp|impdp|iwconfig|cryptsetup|gpg2?|kinit)[\x22']?,?[ \t]|<<<",
+    trigger: r"(?-u:\b)(?:(?:mysql|mariadb|ldap|snmp|mongo|ncftp)[a-z_0-9-]*|curl|wget|etcdctl|plink|pscp|psftp|sshpass|redis-cli|valkey-cli|smbclient|rpcclient|smbget|net|docker|podman|nerdctl|helm|skopeo|buildah|oc|az|crane|oras|cqlsh|(?:un)?zip|sqlcmd|isql|ipmitool|mosquitto_[ps]ub|bcp|htpasswd|7z[ar]?|(?:un)?rar|openssl|keytool|(?:jar|apk)signer|lftp|kubectl|useradd|usermod|adduser|groupadd|ssh-keygen|twine|rdesktop|hydra|cadaver|pdbedit|vault|cargo|doctl|mc|rabbitmqctl|wpa_passphrase|aws|npm|poetry|nmcli|rclone|gcloud|flyctl|fly|heroku|sqlplus|sqlldr|expdp|impdp|iwconfig|cryptsetup|gpg2?|kinit|gh|pulumi|virsh)[\x22'`,;)\]]*[ \t]|<<<",
     pattern: "[^\n]+",
     scope: Scope::Lines,
     find,
 }];
+
+/// The names of all programs; those with a beginning only, with something behind it.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    let names = PROGRAMS.iter().flat_map(|program| program.names);
+    names.map(|name| match name.strip_suffix('*') {
+        Some(stem) => format!("{stem}dump"),
+        None => (*name).to_owned(),
+    })
+}
 
 /// How many programs of one command line are followed, as in `sudo sshpass -p X mysql -pY`.
 const MAX_ACTIVE: usize = 4;
@@ -250,8 +267,15 @@ struct Command {
     last: Option<Range<usize>>,
 }
 
+/// Flags that take a word of their own, where words are counted.
+const TAKES: &[&str] = &["--stack", "-s", "--config-file", "--cwd", "-C", "--type"];
+
 struct Active {
     program: &'static Program,
+    /// The word that is a secret if a flag shows it, whether the flag came, and whether the word that comes is a flag's.
+    candidate: Option<Range<usize>>,
+    shown: bool,
+    taken: bool,
     /// How many words of each `Behind` or `Settings` came, and how many behind them.
     progress: Vec<(usize, usize)>,
     login: bool,
@@ -343,6 +367,25 @@ impl Command {
                             *behind += 1;
                         }
                     }
+                    Shown(before, flag, skip) => {
+                        let (matched, behind) = &mut active.progress[index];
+                        active.shown |= word == *flag;
+                        if std::mem::replace(&mut active.taken, TAKES.contains(&word)) {
+                            // The word of the flag before it.
+                        } else if *matched == 0 {
+                            *matched += usize::from(word == *before);
+                        } else if !word.starts_with('-') {
+                            if *behind == *skip {
+                                active.candidate = Some(place.clone());
+                            }
+                            *behind += 1;
+                        }
+                        if active.shown
+                            && let Some(candidate) = active.candidate.take()
+                        {
+                            add(text, candidate, kind, spans);
+                        }
+                    }
                     Named
                         if !word.contains('=') && !word.starts_with('-') && keys::kind_of(word).is_some() =>
                     {
@@ -399,6 +442,9 @@ impl Command {
                 }
                 self.active.push(Active {
                     program,
+                    candidate: None,
+                    shown: false,
+                    taken: false,
                     progress: vec![(0, 0); program.rules.len()],
                     login: false,
                     last_is_secret: false,

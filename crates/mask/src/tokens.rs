@@ -67,6 +67,11 @@ struct Form {
 }
 
 impl Form {
+    /// Whether a token with this beginning is told from the rest of a name before it.
+    fn may_be_joined(&self, beginning: &[u8]) -> bool {
+        beginning.len() >= 4 && matches!(beginning, [.., b'_' | b'-']) && !matches!(self.body, Hex)
+    }
+
     /// The length of its shortest beginning.
     fn shortest(&self) -> usize {
         self.beginnings
@@ -387,7 +392,12 @@ pub(crate) fn find(text: &str, spans: &mut Spans) {
             continue;
         };
         let (start, body) = (found.start(), found.end());
-        if !form.rest_only && !starts_word(bytes, start) {
+        // Behind `_`, as in `call_ghp_…`, a token must look like one and like no other word of a name.
+        let joined = start > 0 && bytes[start - 1] == b'_';
+        if !form.rest_only
+            && !starts_word(bytes, start)
+            && !(joined && form.may_be_joined(&bytes[start..body]))
+        {
             continue;
         }
         let run = &mut runs[form.body as usize];
@@ -410,7 +420,7 @@ pub(crate) fn find(text: &str, spans: &mut Spans) {
         if form.digit && sample.digits == 0 {
             continue;
         }
-        if is_name(form, sample) {
+        if is_name(form, sample) || (joined && !form.rest_only && !is_mixed(sample)) {
             continue;
         }
         let start = if form.rest_only {
@@ -544,6 +554,11 @@ impl Sample {
 /// Whether two neighbours are letters or digits of different classes.
 fn turns(first: u8, second: u8) -> bool {
     first.is_ascii_alphanumeric() && second.is_ascii_alphanumeric() && class(first) != class(second)
+}
+
+/// Whether digits and letters stand in turn, as in random characters.
+fn is_mixed(sample: &Sample) -> bool {
+    sample.digits > 0 && sample.range.len() >= 16 && sample.turns * 8 >= sample.range.len()
 }
 
 /// Whether a short beginning stands before a name and not before random characters: words joined by `-`, `_`, `.` or `/`,

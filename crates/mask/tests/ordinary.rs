@@ -94,6 +94,21 @@ const CASES: &[&str] = &[
     "@@ -1,3 +1,3 @@\n-listen 80;\n+listen 8080;\n server_name x;",
     "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\ndata:\n  a: plain",
     "  replicas: 3\nkind: ConfigMap\nmetadata:\n  name: x",
+    "if (password === undefined) return;",
+    "if (password === confirm) { save(); }",
+    "assert token !== None",
+    "fetch(url, { method: \"POST\", credentials: include })",
+    "fetch(url, { credentials: 'include' })",
+    "fetch(url, { credentials: \"same-origin\" })",
+    "permissions:\n  id-token: write\n  contents: read",
+    "permissions:\n  id-token: none",
+    "auth:\n  existingSecret: my-db-secret\n",
+    "  existingSecretName: my-db-secret\n  existingSecretPasswordKey: db-password",
+    "fn next(token: Token) -> Token",
+    "function read(password: Password, key: Key) {}",
+    "Set password for user",
+    "Set password for user bob",
+    "Changing password for user root.",
 ];
 
 #[test]
