@@ -15,7 +15,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["pass", "pw", "secret", "token", "key"],
         trigger: "(?i-u)-(?:[a-z0-9]+[-_]?)*(?:pass|secret|token|key|pw)",
         pattern: r#"(?i-u:-(?:[a-z0-9]+[-_])*(?:[a-z0-9]*(?:password|passwd|passphrase|passwort|pass|pwd|pw|secret|token|apikey)|[a-z0-9]*(?:api|access|secret|private|auth|account|encryption|master|signing|license|session|server|service|deploy|app)[-_]?key)(?:[-_]?(?:[a-z]{2,10}|[0-9]{1,2}|b64|v[0-9])){0,2})(?:[ \t]+|"[ \t]*,[ \t\n]*"|'[ \t]*,[ \t\n]*')"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: flag,
     },
     Finder {

@@ -128,7 +128,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["machine", "default", "login"],
         trigger: r"(?:machine\s+\S+|default|login\s+\S+)\s+(?:login|account|password)\s",
         pattern: r"(?-u:\b)(?:machine\s{1,32}\S{1,255}|default\s{1,32}login\s{1,32}\S{1,128}|login\s{1,32}\S{1,128})(?:\s{1,32}(?:login|account)\s{1,32}\S{1,128}){0,3}\s{1,32}password\s{1,32}(\S+)",
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: first_group,
     },
     // Docker's config.json
@@ -137,7 +137,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["auth"],
         trigger: r#"auth\\*["']?\s*[=:]|identitytoken|registrytoken"#,
         pattern: r#"(?:\\*["']?(?-u:\b)auth\\*["']?\s*:\s*\\*["']?|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: docker,
     },
     // XML with the name and the value as attributes.
@@ -155,7 +155,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["sensitive"],
         trigger: r#""sensitive(?:_values|_attributes)?""#,
         pattern: r#""value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: first_group,
     },
     // Objects whose name says that everything in them is a secret.
@@ -173,7 +173,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["value"],
         trigger: "(?i-u)value",
         pattern: r#"(?i-u:(?:\b|parameter|option|setting|variable|_)(?:name|key)\b)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]+)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:(?:parameter|option|setting|variable|_)?value)\\*["']?[ \t]*:[ \t]*(?:\\*"((?:[^"\\\n]|\\[^"])+)|'([^'\n]+)|([^\s"'\\{\[][^\n"]*))"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: variable,
     },
     Finder {
@@ -267,7 +267,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["network_key"],
         trigger: "(?i-u)network_key",
         pattern: r"(?i-u:network_key)\\*[\x22']?[ \t]*[:=][ \t]*\[([0-9xa-fA-F, \t\r\n-]{8,400})\]",
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: first_group,
     },
     // Passwords in mail, FTP and news protocols.
@@ -276,7 +276,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["login", "auth", "334 "],
         trigger: r"(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]|[0-9][ \t]+(?:LOGIN|login)[ \t]|334 UGFzc3dvcmQ6",
         pattern: r"(?m)(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]+([A-Za-z0-9+/]{8,}={0,2})|^(?:[A-Za-z]?[0-9]{1,6}|[A-Za-z]\.[0-9]{1,4})[ \t]+(?:LOGIN|login)[ \t]+(?:\x22[^\x22\n]*\x22|[^\s\x22]+)[ \t]+\x22?([^\s\x22]+)|334 UGFzc3dvcmQ6[^\n]{0,8}\n(?:C:|>|->|=>)?[ \t]*([A-Za-z0-9+/]{4,}={0,2})",
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: first_group,
     },
     Finder {
@@ -344,7 +344,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["pass", "secret", "token", "key", "pwd", "cred"],
         trigger: "(?i-u)<[a-z0-9_.:-]*(?:pass|secret|token|key|pwd|cred)",
         pattern: r"<([A-Za-z0-9_.:-]{1,80})(?:[ \t][^<>\n]{0,200})?>\s*(?:<!\[CDATA\[)?([^<>]{1,4096}?)(?:\]\]>)?\s*</([A-Za-z0-9_.:-]{1,80})>",
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: element,
     },
 ];

@@ -32,6 +32,8 @@ pub(crate) enum Scope {
     Lines,
     /// The lines with its anchors, which stand near a match and not in it.
     Context,
+    /// The lines with its anchors and what is near: no match goes further than that past the lines of its anchors.
+    Near,
     /// All of it.
     Text,
     /// All of it, if an anchor stands anywhere, before a match or behind it.
@@ -51,6 +53,8 @@ impl Scope {
 
 /// Lines that are closer to each other than this are looked at together.
 const NEAR: usize = 1024;
+/// How far a match of [`Scope::Near`] may go on before and behind the line of its anchor.
+const MARGIN: usize = 32 * 1024;
 
 /// The finders, ready to use.
 pub(crate) struct Finders {
@@ -168,7 +172,7 @@ impl Finders {
                 noted = 0;
             }
             let mut new = wakes & !done & !noted;
-            if new == 0 {
+            if new == 0 || is_in_marker(bytes, found.start()) {
                 continue;
             }
             if found.start() >= line.end {
@@ -186,6 +190,10 @@ impl Finders {
                 if self.table[index].finder.scope.is_whole() {
                     places[index].push(whole.clone());
                     done |= 1 << index;
+                    continue;
+                }
+                if self.table[index].finder.scope == Scope::Near {
+                    widen(&mut places[index], bytes, &line);
                     continue;
                 }
                 match places[index].last_mut() {
@@ -266,6 +274,36 @@ impl Finders {
     pub(crate) fn wakes(&self, text: &str, pattern: &str) -> bool {
         let mut awake = self.ready(text).map(|(ready, _)| ready).chain(self.late(text));
         awake.any(|ready| ready.finder.pattern == pattern)
+    }
+}
+
+/// Whether a word that begins here is that of a marker, `[masked:password]`: nothing begins there.
+fn is_in_marker(bytes: &[u8], at: usize) -> bool {
+    let word = |byte: &&u8| byte.is_ascii_lowercase() || **byte == b'_';
+    let before = bytes[..at].iter().rev().take(32).take_while(word).count();
+    bytes[..at - before].ends_with(b"[masked:") && {
+        let behind = bytes[at..].iter().take(32).take_while(word).count();
+        bytes.get(at + behind) == Some(&b']')
+    }
+}
+
+/// Adds a line and what is near it, in whole lines, to places that are in order and apart.
+fn widen(places: &mut Vec<Range<usize>>, bytes: &[u8], line: &Range<usize>) {
+    let covered = places.last().map_or(0, |last| last.end);
+    let wanted = (line.end + MARGIN).min(bytes.len());
+    let end = if wanted <= covered {
+        return;
+    } else {
+        let ends = bytes[wanted..].iter().position(|byte| *byte == b'\n');
+        ends.map_or(bytes.len(), |newline| wanted + newline + 1)
+    };
+    let from = line.start.saturating_sub(MARGIN);
+    match places.last_mut() {
+        Some(last) if from <= last.end => last.end = end,
+        _ => {
+            let begins = bytes[covered..from].iter().rposition(|byte| *byte == b'\n');
+            places.push(begins.map_or(covered, |newline| covered + newline + 1)..end);
+        }
     }
 }
 

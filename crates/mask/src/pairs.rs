@@ -40,7 +40,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["</key>", "</name>", "</propertyname>"],
         trigger: "(?i-u)</(?:key|name)>",
         pattern: r"<(?:[Kk]ey|[Nn]ame)>\s{0,64}([A-Za-z0-9_.: -]{1,100}?)\s{0,64}</(?:[Kk]ey|[Nn]ame)>\s{0,64}<(?:string|[Vv]alue|data)>\s{0,64}([^<>]{1,4096}?)\s{0,64}</",
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: named,
     },
     // `<entry key="DbPassword">…</entry>`, `<param name="token"> <value>…</value>`
@@ -49,7 +49,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["name=", "key=", "id="],
         trigger: r#"(?i-u:(?:name|key|id)=)["'][A-Za-z0-9_.:-]+["'][^<>\n]*>"#,
         pattern: r#"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t](?:[^<>\n]{0,200}[ \t])?(?:[Nn]ame|[Kk]ey|[Ii]d)=["']([A-Za-z0-9_.:-]{1,100})["'][^<>\n]{0,200}>\s{0,64}(?:<(?:[Vv]alue|string)>\s{0,64})?([^<>]{1,4096}?)\s{0,64}</"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: named,
     },
     // `<input type="password" value="…">`, `<meta name="csrf-token" content="…">`
@@ -85,7 +85,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["variable"],
         trigger: r#"variable[ \t]+""#,
         pattern: r#"variable[ \t]+"([A-Za-z0-9_-]{1,100})"[ \t]*\{([^{}]{0,1000}?)default[ \t]*=[ \t]*"((?:[^"\\\n]|\\.){1,1000})"([^{}]{0,400})"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: terraform,
     },
     // The value first: `{"value": "…", "name": "DB_PASSWORD"}`
@@ -94,7 +94,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["value"],
         trigger: r#"(?i-u)value\\*["']?[ \t]*:"#,
         pattern: r#"(?i-u:value)\\*["']?[ \t]*:[ \t]*\\*["']?((?:[^"'\\\n,{}\[\]]){1,1000}?)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:name|key)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]{1,100})"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: reversed,
     },
     // A form: the value stands behind an empty line.
@@ -103,7 +103,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["form-data"],
         trigger: "(?i-u)form-data;",
         pattern: r#"(?i-u:form-data;[ \t]*name=)"([^"\n]{1,100})"[^\n]{0,200}\n(?:[A-Za-z-]{1,40}:[^\n]{0,200}\n){0,3}\r?\n([^\n]{1,1000})"#,
-        scope: Scope::Text,
+        scope: Scope::Near,
         find: named,
     },
     // A password that Terraform made up.
