@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use regex::Regex;
 
 use crate::span::Spans;
@@ -152,6 +152,8 @@ impl Finders {
     fn places(&self, text: &str) -> Vec<Vec<Range<usize>>> {
         let whole = 0..text.len();
         let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
+        // The lines with anchors of finders that look at what is near, too.
+        let mut near: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
         // The finders that look at all of it already.
         let mut done = 0_u128;
         for (index, ready) in self.table.iter().enumerate() {
@@ -166,13 +168,16 @@ impl Finders {
         // The finders for which this line is noted.
         let mut noted = 0_u128;
         looked_at(text.len());
-        for found in self.anchors.find_overlapping_iter(text) {
+        // No rule begins with the word of a marker.
+        let parts = crate::part::between_markers(text);
+        let input = |part: Range<usize>| Input::new(text).span(part);
+        for found in parts.flat_map(|part| self.anchors.find_overlapping_iter(input(part))) {
             let wakes = self.wakes[found.pattern().as_usize()];
             if found.start() >= line.end {
                 noted = 0;
             }
             let mut new = wakes & !done & !noted;
-            if new == 0 || is_in_marker(bytes, found.start()) {
+            if new == 0 {
                 continue;
             }
             if found.start() >= line.end {
@@ -193,7 +198,7 @@ impl Finders {
                     continue;
                 }
                 if self.table[index].finder.scope == Scope::Near {
-                    widen(&mut places[index], bytes, &line);
+                    near[index].push(line.clone());
                     continue;
                 }
                 match places[index].last_mut() {
@@ -204,6 +209,9 @@ impl Finders {
             if done == all {
                 break;
             }
+        }
+        for (places, near) in places.iter_mut().zip(near).filter(|(_, near)| !near.is_empty()) {
+            *places = crate::part::around(text, &near, MARGIN);
         }
         places
     }
@@ -274,36 +282,6 @@ impl Finders {
     pub(crate) fn wakes(&self, text: &str, pattern: &str) -> bool {
         let mut awake = self.ready(text).map(|(ready, _)| ready).chain(self.late(text));
         awake.any(|ready| ready.finder.pattern == pattern)
-    }
-}
-
-/// Whether a word that begins here is that of a marker, `[masked:password]`: nothing begins there.
-fn is_in_marker(bytes: &[u8], at: usize) -> bool {
-    let word = |byte: &&u8| byte.is_ascii_lowercase() || **byte == b'_';
-    let before = bytes[..at].iter().rev().take(32).take_while(word).count();
-    bytes[..at - before].ends_with(b"[masked:") && {
-        let behind = bytes[at..].iter().take(32).take_while(word).count();
-        bytes.get(at + behind) == Some(&b']')
-    }
-}
-
-/// Adds a line and what is near it, in whole lines, to places that are in order and apart.
-fn widen(places: &mut Vec<Range<usize>>, bytes: &[u8], line: &Range<usize>) {
-    let covered = places.last().map_or(0, |last| last.end);
-    let wanted = (line.end + MARGIN).min(bytes.len());
-    let end = if wanted <= covered {
-        return;
-    } else {
-        let ends = bytes[wanted..].iter().position(|byte| *byte == b'\n');
-        ends.map_or(bytes.len(), |newline| wanted + newline + 1)
-    };
-    let from = line.start.saturating_sub(MARGIN);
-    match places.last_mut() {
-        Some(last) if from <= last.end => last.end = end,
-        _ => {
-            let begins = bytes[covered..from].iter().rposition(|byte| *byte == b'\n');
-            places.push(begins.map_or(covered, |newline| covered + newline + 1)..end);
-        }
     }
 }
 

@@ -17,6 +17,8 @@ use crate::{Custom, Error, Kind, Options, Source, Withheld, opt_in};
 
 /// A masked text can hold a new match, as a value that becomes shorter. This often it is looked at again.
 const MAX_PASSES: usize = 8;
+/// How far around what was masked a text is looked at again. What is masked is told by its line or by what is near.
+const AGAIN: usize = 64 * 1024;
 const MAX_NAME: usize = 40;
 /// The longest custom pattern as it is written.
 const MAX_PATTERN: usize = 4096;
@@ -350,15 +352,39 @@ impl Masker {
             return None;
         }
         let count = spans.len();
-        let mut masked = self.replace(text, &spans);
+        let (mut masked, mut markers) = self.replace(text, &spans);
         for _ in 1..MAX_PASSES {
-            let spans = self.find_in(&masked);
+            let spans = self.find_again(&masked, &markers);
             if spans.is_empty() || !within_budget() {
                 break;
             }
-            masked = self.replace(&masked, &spans);
+            (masked, markers) = self.replace(&masked, &spans);
         }
         Some((masked, count))
+    }
+
+    /// Where the secrets are that show only now, near the markers that were put into the text.
+    fn find_again(&self, text: &str, markers: &[Range<usize>]) -> Vec<Span> {
+        let regions = crate::part::around(text, markers, AGAIN);
+        if self.inner.crosses || matches!(regions.as_slice(), [only] if only.len() == text.len()) {
+            return self.find_in(text);
+        }
+        // What is found close to the edge of a region may be due to the edge.
+        let close = crate::part::around(text, markers, AGAIN / 2);
+        let mut all = Vec::new();
+        for region in regions {
+            let place = |span: Span| Span {
+                start: region.start + span.start,
+                end: region.start + span.end,
+                ..span
+            };
+            let found = self.find_in(&text[region.clone()]).into_iter().map(place);
+            all.extend(found.filter(|span| {
+                let next = close.partition_point(|range| range.end <= span.start);
+                close.get(next).is_some_and(|range| range.start <= span.start)
+            }));
+        }
+        all
     }
 
     fn parts(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
@@ -456,11 +482,14 @@ impl Masker {
         self.inner.off.contains(&kind)
     }
 
-    pub(crate) fn replace(&self, text: &str, spans: &[Span]) -> String {
+    /// The text with markers in the place of spans, and where the markers are.
+    fn replace(&self, text: &str, spans: &[Span]) -> (String, Vec<Range<usize>>) {
         let mut masked = String::with_capacity(text.len());
+        let mut markers = Vec::with_capacity(spans.len());
         let mut at = 0;
         for span in spans {
             masked.push_str(&text[at..span.start]);
+            let begins = masked.len();
             let marker = match span.label {
                 Label::Kind(kind) => kind.marker(),
                 Label::Custom(index) => self
@@ -477,9 +506,10 @@ impl Masker {
                 masked.push_str(marker);
             }
             at = span.end;
+            markers.push(begins..masked.len());
         }
         masked.push_str(&text[at..]);
-        masked
+        (masked, markers)
     }
 }
 

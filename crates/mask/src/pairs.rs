@@ -487,7 +487,7 @@ fn tables(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         if !within_budget() {
             return;
         }
-        if found.start() < covered {
+        if found.start() < covered || text[..found.start()].ends_with("[masked:") {
             continue;
         }
         // Only a row with something that parts its cells is one, and its line feed is near.

@@ -45,6 +45,53 @@ fn next(text: &str, start: usize) -> Option<usize> {
     }
 }
 
+/// These places and so much before and behind each of them, as whole lines, in order and apart.
+pub(crate) fn around(text: &str, places: &[Range<usize>], margin: usize) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        let covered = found.last().map_or(0, |last| last.end);
+        let wanted = (place.end + margin).min(bytes.len());
+        if wanted <= covered {
+            continue;
+        }
+        let ends = bytes[wanted..].iter().position(|byte| *byte == b'\n');
+        let end = ends.map_or(bytes.len(), |newline| wanted + newline + 1);
+        let from = place.start.saturating_sub(margin);
+        match found.last_mut() {
+            Some(last) if from <= last.end => last.end = end,
+            _ => {
+                let begins = bytes[covered..from].iter().rposition(|byte| *byte == b'\n');
+                found.push(begins.map_or(covered, |newline| covered + newline + 1)..end);
+            }
+        }
+    }
+    found
+}
+
+/// The parts of a text between the markers in it, in order.
+pub(crate) fn between_markers(text: &str) -> impl Iterator<Item = Range<usize>> {
+    const MARKER: &[u8] = b"[masked:";
+    let bytes = text.as_bytes();
+    let word = |byte: &&u8| byte.is_ascii_lowercase() || **byte == b'_';
+    let mut start = Some(0);
+    std::iter::from_fn(move || {
+        let begin = start?;
+        let mut from = begin;
+        while let Some(at) = text[from..].find("[masked:").map(|at| from + at) {
+            let name = at + MARKER.len();
+            let length = bytes[name..].iter().take(40).take_while(word).count();
+            if length > 0 && bytes.get(name + length) == Some(&b']') {
+                start = Some(name + length);
+                return Some(begin..name);
+            }
+            from = name;
+        }
+        start = None;
+        Some(begin..text.len())
+    })
+}
+
 /// Whether a line is empty to the eye.
 pub(crate) fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))

@@ -270,6 +270,10 @@ struct Command {
 /// Flags that take a word of their own, where words are counted.
 const TAKES: &[&str] = &["--stack", "-s", "--config-file", "--cwd", "-C", "--type"];
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about the words of one command line, each read from them independently"
+)]
 struct Active {
     program: &'static Program,
     /// The word that is a secret if a flag shows it, whether the flag came, and whether the word that comes is a flag's.

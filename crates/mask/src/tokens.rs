@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use crate::Kind;
 use crate::span::Spans;
@@ -387,17 +387,18 @@ pub(crate) fn find(text: &str, spans: &mut Spans) {
     let mut runs = [(0_usize, 0_usize); BODIES];
     let mut samples: [Sample; BODIES] = Default::default();
     looked_at(bytes.len());
-    for found in automaton.beginnings.find_overlapping_iter(text) {
+    let parts = crate::part::between_markers(text);
+    let input = |part: Range<usize>| Input::new(text).span(part);
+    for found in parts.flat_map(|part| automaton.beginnings.find_overlapping_iter(input(part))) {
         let Some(form) = automaton.forms.get(found.pattern().as_usize()) else {
             continue;
         };
         let (start, body) = (found.start(), found.end());
         // Behind `_`, as in `call_ghp_…`, a token must look like one and like no other word of a name.
         let joined = start > 0 && bytes[start - 1] == b'_';
-        if !form.rest_only
-            && !starts_word(bytes, start)
-            && !(joined && form.may_be_joined(&bytes[start..body]))
-        {
+        let begins =
+            form.rest_only || starts_word(bytes, start) || joined && form.may_be_joined(&bytes[start..body]);
+        if !begins {
             continue;
         }
         let run = &mut runs[form.body as usize];
