@@ -51,8 +51,10 @@ impl Scope {
     }
 }
 
-/// Lines that are closer to each other than this are looked at together.
-const NEAR: usize = 1024;
+/// Lines that are closer to each other than this are looked at together: to ask once costs less than to ask twice.
+const NEAR: usize = 128;
+/// The same where an anchor stands near a match and not in it.
+const NEAR_CONTEXT: usize = 1024;
 /// How far a match of [`Scope::Near`] may go on before and behind the line of its anchor.
 const MARGIN: usize = 32 * 1024;
 
@@ -201,8 +203,12 @@ impl Finders {
                     near[index].push(line.clone());
                     continue;
                 }
+                let near = match self.table[index].finder.scope {
+                    Scope::Context => NEAR_CONTEXT,
+                    _ => NEAR,
+                };
                 match places[index].last_mut() {
-                    Some(last) if line.start < last.end + NEAR => last.end = line.end,
+                    Some(last) if line.start < last.end + near => last.end = line.end,
                     _ => places[index].push(line.clone()),
                 }
             }
