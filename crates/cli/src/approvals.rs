@@ -148,7 +148,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 return Ok(Ending::Unsuccessful);
             }
             let hold = assembled.engine.approve(&approver).await?;
-            carry_on(driver, &hold, *no_run).await
+            Box::pin(carry_on(driver, &hold, *no_run)).await
         }
         Some(What::Edit { hold, set, arguments }) => {
             let assembled = assemble(globals)?;
@@ -174,7 +174,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             let hold = assembled.store().find_hold(hold).await?;
             check_open(&hold)?;
             let denied = assembled.deny(&hold.id, reason).await?;
-            carry_on(Driver::new(globals, &assembled)?, &denied, *no_run).await
+            Box::pin(carry_on(Driver::new(globals, &assembled)?, &denied, *no_run)).await
         }
     }
 }

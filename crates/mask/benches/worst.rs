@@ -1,6 +1,6 @@
 //! How long the slowest texts take that can be made for the rules.
 //!
-//! Logs of a server (`system.log`) come first, for comparison. Every seed and many pairs of them are tried with 64 KiB; the slowest are then measured with 1 MiB. Seeds of your own:
+//! Logs of a server (`system-log.txt`) come first, for comparison. Every seed and many pairs of them are tried with 64 KiB; the slowest are then measured with 1 MiB. Seeds of your own:
 //! `cargo bench -p interlock-mask --bench worst -- 'password=' 'token:'`.
 
 use std::hint::black_box;
@@ -12,7 +12,7 @@ const SHORT: usize = 64 << 10;
 const LONG: usize = 1 << 20;
 const SHOWN: usize = 25;
 /// Lines as the logs of a server have them.
-const LOGS: &str = include_str!("system.log");
+const LOGS: &str = include_str!("system-log.txt");
 
 /// The time that this thread was running: on a machine with other work, the time of the clock says nothing.
 fn running() -> Option<Duration> {

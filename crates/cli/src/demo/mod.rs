@@ -139,7 +139,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let mut incident = arguments.incident;
     loop {
         let stage = set_up(globals, arguments, incident).await?;
-        let ended = play::play(globals, &stage, incident, &operator).await;
+        let ended = Box::pin(play::play(globals, &stage, incident, &operator)).await;
         let (lab, data) = (stage.lab.clone(), stage.data.clone());
         stage.assembled.store().close().await;
         drop(stage);
