@@ -41,7 +41,7 @@ async fn a_session_that_waits_for_a_worker_is_stopped_at_once() {
 #[tokio::test]
 async fn a_model_that_writes_is_stopped() {
     let slow =
-        json!({ "text": "I am looking at it and at other things", "chunk_size": 4, "chunk_delay": "30s" });
+        json!({ "text": "I am looking at it and at other things", "chunk_size": 32, "chunk_delay": "30s" });
     let lab = Lab::new(Wish::replies([slow]));
     let mut live = lab.engine.watch();
     let session = lab.engine.submit(Submission::question("hello")).await.unwrap();
