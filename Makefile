@@ -31,14 +31,14 @@ demo: build ## play an incident in a simulated cluster, from the alert to the ve
 	if [ -t 0 ] && [ -t 2 ]; then exec "$$interlock" demo; else exec "$$interlock" demo --once --yes; fi
 
 build: web ## build the binaries, with the dashboard inside (release)
-	$(call say,building interlock and interlock-confine)
-	cargo build --release --locked --package interlock --package interlock-confine
+	$(call say,building interlock, interlock-confine and interlock-lab)
+	cargo build --release --locked --package interlock --package interlock-confine --package interlock-lab
 
 # Laws are tried on the same cases every time; `make fuzz` is where new ones are looked for.
 test-rust: export PROPTEST_RNG_SEED ?= 20260101
 test-rust: web ## run the tests of the rooms
 	@scripts/test-tools
-	cargo build --locked --package interlock-confine
+	cargo build --locked --package interlock-confine --package interlock-lab
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	  printf '==> running the examples in the documentation\n'; \
 	  cargo test --workspace --locked --doc; \
@@ -68,12 +68,12 @@ test-web: web ## run the tests of the dashboard
 	$(call say,the logic of the dashboard)
 	cd web && npm run --silent test
 	$(call say,the dashboard in a browser)
-	cargo build --locked --package interlock --package interlock-confine
+	cargo build --locked --package interlock --package interlock-confine --package interlock-lab
 	@scripts/test-page
 
 # Somebody else's program looks whether the API does what its description says; fetched once into the user's cache.
 test-api: web ## let schemathesis loose on the API, as everybody there can be (optional; needs python3)
-	cargo build --locked --package interlock --package interlock-confine
+	cargo build --locked --package interlock --package interlock-confine --package interlock-lab
 	@scripts/test-api
 
 # A real small model on loopback, if there is one here: nobody scripted what it says.
@@ -165,7 +165,7 @@ fuzz-oracles: ## run each generator of scripts against the real programs for FUZ
 
 # The lab is started once, and every machine in it is compared after each session.
 fuzz-model: ## let a hostile model loose on the lab for FUZZ_SECONDS (60), with new seeds
-	cargo build --locked --package interlock-confine
+	cargo build --locked --package interlock-confine --package interlock-lab
 	MODEL_SEED="$${MODEL_SEED:-$$(date +%s)000}" MODEL_SECONDS=$(FUZZ_SECONDS) \
 	  cargo test --locked --quiet --package interlock --test hostile_model -- --nocapture
 

@@ -204,10 +204,6 @@ impl From<Ending> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    // What runs inside of the lab's machines is this binary too.
-    if let Some(code) = interlock_lab::machine::guest_main() {
-        return code;
-    }
     let Arguments { command, globals } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return wrong_usage(&error),
@@ -307,7 +303,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Model(arguments) => wait(globals, model::run(globals, arguments)),
         Command::Doctor(arguments) => wait(globals, doctor::run(globals, arguments)),
         Command::Demo(arguments) => wait(globals, demo::run(globals, arguments)),
-        Command::Lab(arguments) => wait(globals, lab::run(globals, arguments)),
+        Command::Lab(arguments) => Err(lab::run(globals, arguments)),
         Command::Bench(arguments) => wait(globals, bench::run(globals, arguments)),
     }
 }

@@ -9,7 +9,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Home, Ran};
+use support::{Home, Ran, ended};
 
 /// Whether guests have namespaces here. Says so where they have not: the plain folders of the fallback play no incident.
 fn has_namespaces(played: &Value) -> bool {
@@ -202,4 +202,84 @@ fn the_lab_says_what_can_go_wrong_in_it() {
     let nobody = home.run(&["lab", "inject", "disk-full"]);
     assert_eq!(nobody.exit, Some(2), "{nobody}");
     assert!(nobody.stderr.contains("interlock lab serve"), "{nobody}");
+}
+
+#[test]
+fn an_incident_that_is_not_there_is_wrong_usage() {
+    let wrong = Home::empty().run(&["demo", "--once", "--yes", "--incident", "earthquake"]);
+    assert_eq!(wrong.exit, Some(2), "{wrong}");
+    assert!(
+        wrong.stderr.contains("there is no incident `earthquake`"),
+        "{wrong}"
+    );
+    assert!(wrong.stderr.contains("service-crash"), "{wrong}");
+}
+
+#[test]
+fn what_is_said_before_lab_reaches_the_lab() {
+    let home = Home::empty();
+    assert!(home.run(&["--json", "lab", "incidents"]).json().is_array());
+    let wrong = home.run(&["--json", "--log-format", "json", "lab", "inject", "disk-full"]);
+    assert_eq!(wrong.exit, Some(2), "{wrong}");
+    let line: Value =
+        serde_json::from_str(wrong.stderr.trim()).unwrap_or_else(|error| panic!("{error}\n{wrong}"));
+    assert_eq!(line["level"], "ERROR");
+    assert_eq!(wrong.json()["error"]["code"], "wrong_usage_or_configuration");
+}
+
+/// The product is the product, whatever it is called, and needs nothing of the lab until the lab is asked for.
+#[test]
+fn called_by_another_name_it_is_still_interlock() {
+    let home = Home::empty();
+    for name in ["docker", "systemctl", "journalctl", "pct", "qm", "lab-service"] {
+        let program = home.path(name);
+        std::fs::copy(env!("CARGO_BIN_EXE_interlock"), &program).unwrap();
+        let version = ended(home.start_as(&program, &["--version"]));
+        assert!(version.stdout.starts_with("interlock "), "{name}: {version}");
+        let guest = ended(home.start_as(&program, &["__lab-guest", "keeper"]));
+        assert_eq!(guest.exit, Some(2), "{name}: {guest}");
+        for command in [&["demo", "--once", "--yes"][..], &["lab", "serve"]] {
+            let missing = ended(home.start_as(&program, command));
+            assert_eq!(missing.exit, Some(2), "{name}: {missing}");
+            assert!(
+                missing
+                    .stderr
+                    .contains("the lab is the program `interlock-lab`, which is not at"),
+                "{name}: {missing}"
+            );
+        }
+        std::fs::remove_file(&program).unwrap();
+    }
+}
+
+/// Everything that a crate is made of, as Cargo resolved it.
+#[test]
+fn nothing_of_the_lab_is_in_the_product() {
+    let lock: toml::Table = include_str!("../../../Cargo.lock").parse().unwrap();
+    let packages: Vec<&toml::Table> = lock["package"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| package.as_table().unwrap())
+        .collect();
+    let mut reached = std::collections::BTreeSet::from(["interlock"]);
+    let mut next = vec!["interlock"];
+    while let Some(name) = next.pop() {
+        for package in packages
+            .iter()
+            .filter(|package| package["name"].as_str() == Some(name))
+        {
+            let dependencies = package.get("dependencies").and_then(toml::Value::as_array);
+            for dependency in dependencies.into_iter().flatten() {
+                let dependency = dependency.as_str().unwrap().split(' ').next().unwrap();
+                if reached.insert(dependency) {
+                    next.push(dependency);
+                }
+            }
+        }
+    }
+    assert!(reached.contains("interlock-engine"));
+    for of_the_lab in ["interlock-lab", "promql-parser"] {
+        assert!(!reached.contains(of_the_lab), "{of_the_lab}");
+    }
 }

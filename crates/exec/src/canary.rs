@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use interlock_confine::{CANARY, Profile};
 use tokio_util::sync::CancellationToken;
 
-use crate::confine::confine_program;
+use crate::helper::Helper;
 use crate::{Error, Exit, Limits, Program, Runner, Sandbox};
 
 /// How long the canary may take.
@@ -29,7 +29,7 @@ impl Runner {
     pub async fn canary(&self) -> Result<Canary, Error> {
         let program = match self.confine() {
             Some(program) => program.to_owned(),
-            None => confine_program()?,
+            None => Helper::Confine.path()?,
         };
         let failed = |cause: io::Error| Error::Spawn {
             program: CANARY.to_owned(),

@@ -49,6 +49,21 @@ pub enum Error {
         /// Where it should be.
         path: PathBuf,
     },
+    /// The program of the lab is missing.
+    #[error(
+        "the lab is the program `interlock-lab`, which is not at `{}`; install it in the same folder as `interlock` \
+         (`cargo build --package interlock-lab`)", path.display()
+    )]
+    NoLab {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The lab did not start.
+    #[error("the lab did not start: {message}")]
+    Lab {
+        /// What it said.
+        message: String,
+    },
     /// The program that sets the sandbox is of another version, or broke off.
     #[error(
         "nothing was run, because `interlock-confine` refused its orders: {reason}; install `interlock` and \

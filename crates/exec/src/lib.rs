@@ -19,9 +19,10 @@
 mod argv;
 pub mod browser;
 mod canary;
-mod confine;
 mod error;
+mod helper;
 mod hide;
+mod lab;
 mod probe;
 mod program;
 mod runner;
@@ -33,11 +34,12 @@ mod tests;
 
 pub use argv::{Simple, argv_of, pipeline_of};
 pub use canary::Canary;
-pub use confine::confine_program;
 pub use error::Error;
+pub use helper::Helper;
 pub use hide::{hide_this_process, open_many_files};
 pub use interlock_confine::Stderr;
 pub use interlock_confine::{Policy as SandboxPolicy, Profile, Protected};
+pub use lab::{LabProcess, become_lab, lab_incidents};
 pub use probe::{Probe, UnitName};
 pub use program::{Limits, Program};
 pub use runner::{Exit, Output, Runner};

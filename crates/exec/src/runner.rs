@@ -14,7 +14,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::confine::confine_program;
+use crate::helper::Helper;
 use crate::sandbox::{Sandbox, profile_of};
 use crate::spawn::{Confinement, Spawned, spawn};
 use crate::{Error, Limits, Probe, Program, Protected};
@@ -153,7 +153,7 @@ impl Runner {
         let confinement = Confinement {
             program: match &self.confine {
                 Some(program) => program.clone(),
-                None => confine_program()?,
+                None => Helper::Confine.path()?,
             },
             profile,
             protected: Arc::clone(&self.protected),

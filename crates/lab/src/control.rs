@@ -76,6 +76,8 @@ impl Control {
         let router = Router::new()
             .route("/incidents", get(list))
             .route("/incidents/{name}", get(verdict))
+            .route("/incidents/{name}/script", get(script))
+            .route("/incidents/{name}/alert", get(alert))
             .route("/incidents/{name}/{action}", post(act))
             .with_state(app);
         tokio::spawn(async move {
@@ -126,6 +128,32 @@ async fn verdict(State(app): State<App>, headers: HeaderMap, Path(name): Path<St
     match Incident::named(&name) {
         Some(incident) => axum::Json(incident.verdict(&lab).await).into_response(),
         None => refusal(StatusCode::NOT_FOUND, "there is no such incident"),
+    }
+}
+
+/// What the scripted model says to an incident.
+async fn script(State(app): State<App>, headers: HeaderMap, Path(name): Path<String>) -> Response {
+    if let Err(refusal) = app.lab(&headers) {
+        return *refusal;
+    }
+    match Incident::named(&name) {
+        Some(incident) => incident.script().into_response(),
+        None => refusal(StatusCode::NOT_FOUND, "there is no such incident"),
+    }
+}
+
+/// The alert that announces an incident, once it fires.
+async fn alert(State(app): State<App>, headers: HeaderMap, Path(name): Path<String>) -> Response {
+    let lab = match app.lab(&headers) {
+        Ok(lab) => lab,
+        Err(refusal) => return *refusal,
+    };
+    let Some(incident) = Incident::named(&name) else {
+        return refusal(StatusCode::NOT_FOUND, "there is no such incident");
+    };
+    match lab.alert(incident).await {
+        Ok(alert) => axum::Json(alert).into_response(),
+        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }
 }
 

@@ -404,8 +404,8 @@ fn sign_in(folder: &Path, keys: &ssh::Access, servers: &[ssh::Server]) -> Result
         .iter()
         .map(|server| server.known_hosts_line() + "\n")
         .collect();
-    private(&key_file, &keys.private_key)?;
-    private(&known_hosts, &lines)?;
+    write_private(&key_file, &keys.private_key)?;
+    write_private(&known_hosts, &lines)?;
     Ok(access::Ssh {
         user: "root".to_owned(),
         key_file,
@@ -419,8 +419,8 @@ fn sign_in(folder: &Path, keys: &ssh::Access, servers: &[ssh::Server]) -> Result
 
 fn kubernetes_access(folder: &Path, cluster: &Kubernetes) -> Result<access::Kubernetes, Error> {
     let (ca_file, kubeconfig) = (folder.join("k3s.pem"), folder.join("kubeconfig"));
-    private(&ca_file, cluster.identity().certificate())?;
-    private(&kubeconfig, &cluster.kubeconfig())?;
+    write_private(&ca_file, cluster.identity().certificate())?;
+    write_private(&kubeconfig, &cluster.kubeconfig())?;
     Ok(access::Kubernetes {
         name: "k3s".to_owned(),
         url: format!("https://{}", cluster.address()),
@@ -431,7 +431,7 @@ fn kubernetes_access(folder: &Path, cluster: &Kubernetes) -> Result<access::Kube
 }
 
 /// Writes a file that only its owner may read.
-fn private(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     let write = || -> std::io::Result<()> {
         // One that is there may be readable for others, or lead elsewhere.
         match std::fs::remove_file(path) {

@@ -8,7 +8,8 @@
 //! It never reads a flag, and never a transcript.
 //!
 //! This room must never be trusted with anything real: its credentials are made up at each start and it listens on
-//! loopback only. It depends on no room that decides or executes.
+//! loopback only. It depends on no room that decides or executes, and nothing of the product depends on it: it is a program
+//! of its own, `interlock-lab`.
 
 mod access;
 pub mod cluster;
@@ -32,6 +33,6 @@ pub use access::Access;
 pub use control::Remote;
 pub use homelab::CLUSTER;
 pub use incident::{Check, Described, Incident, Verdict};
-pub use lab::{Error, Lab, Options};
+pub use lab::{Error, Lab, Options, write_private};
 pub use machine::{Isolation, Wish};
 pub use tls::Identity;

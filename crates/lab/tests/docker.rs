@@ -41,7 +41,7 @@ fn image(tag: &str, fails: &str) -> ImageSpec {
 async fn host(restart: RestartPolicy) -> Host {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_interlock-lab-guest").into();
+    let program = env!("CARGO_BIN_EXE_interlock-lab").into();
     let machines = Machines::new(program, folder.path().join("machines"), Wish::Best)
         .await
         .unwrap();

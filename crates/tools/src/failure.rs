@@ -120,6 +120,8 @@ impl From<interlock_exec::Error> for Failure {
             | Error::Folder { .. }
             | Error::NoSandbox { .. }
             | Error::NoConfine { .. }
+            | Error::NoLab { .. }
+            | Error::Lab { .. }
             | Error::Confine { .. }
             | Error::Spawn { .. }
             | Error::Watch { .. }

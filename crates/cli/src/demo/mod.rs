@@ -1,5 +1,6 @@
 //! `interlock demo`: an incident in the lab, from the alert to the verified fix, told as it happens.
 
+mod lab;
 mod page;
 mod play;
 mod story;
@@ -8,17 +9,16 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::Args;
-use interlock_lab::{Incident, Lab};
 
 pub(crate) use story::Story;
 
+use self::lab::{Incident, Incidents, Lab};
 use self::play::Next;
 use crate::Ending;
 use crate::assemble::{self, Assembled};
 use crate::drive::Interrupt;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::lab::{connect, serve, warning};
 use crate::settings::{self, Folders};
 use crate::terminal::Tone;
 
@@ -42,8 +42,8 @@ Exit codes: 0 the lab's oracle says that the incident is over and the action was
 configuration.")]
 pub(crate) struct Arguments {
     /// Which incident; `interlock lab incidents` lists them
-    #[arg(long, value_name = "NAME", default_value = "service-crash", value_parser = crate::lab::incident)]
-    incident: Incident,
+    #[arg(long, value_name = "NAME", default_value = "service-crash")]
+    incident: String,
 
     #[command(flatten)]
     place: Place,
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     model: Option<String>,
 
     /// How much faster than a real cluster its tasks are
-    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = serve::speed)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
 
     /// Where the record is kept; left out, a temporary folder
@@ -91,6 +91,14 @@ struct Place {
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
+}
+
+/// A speed that makes sense.
+fn speed(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|speed: &f64| (0.01..=1000.0).contains(speed))
+        .ok_or_else(|| "a number between 0.01 and 1000".to_owned())
 }
 
 /// Who decides about what is held.
@@ -129,36 +137,49 @@ struct Stage {
     data: PathBuf,
 }
 
+impl Stage {
+    /// Ends everything of it.
+    async fn strike(self, globals: &Globals, arguments: &Arguments) {
+        self.assembled.store().close().await;
+        if arguments.data.is_some() {
+            globals.say(&format!("The record is kept in {}.", self.data.display()));
+        }
+        // What is connected to the lab ends before it, and the folder of both last.
+        drop(self.assembled);
+        self.lab.stop().await;
+    }
+}
+
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+    let incidents = Incidents::of_lab().await?;
+    let mut incident = incidents.named(&arguments.incident)?;
     if arguments.is_page(globals) {
-        return page::run(globals, arguments).await;
+        return Box::pin(page::run(globals, arguments, &incidents, incident)).await;
     }
     let operator = arguments.operator();
     let again = !arguments.once && operator == Operator::Person && globals.can_ask();
-    let mut incident = arguments.incident;
     loop {
-        let stage = set_up(globals, arguments, incident).await?;
-        let ended = Box::pin(play::play(globals, &stage, incident, &operator)).await;
-        let (lab, data) = (stage.lab.clone(), stage.data.clone());
-        stage.assembled.store().close().await;
-        drop(stage);
-        lab.stop().await;
+        let stage = set_up(globals, arguments, &incidents, &incident).await?;
+        let ended = Box::pin(play::play(globals, &stage, &incident, &operator)).await;
+        stage.strike(globals, arguments).await;
         let ending = ended?;
-        if arguments.data.is_some() {
-            globals.say(&format!("The record is kept in {}.", data.display()));
-        }
         if !again {
             return Ok(ending);
         }
-        match play::next(incident, &mut Interrupt::new()?, "Play another one?").await? {
+        match play::next(&incidents, &incident, &mut Interrupt::new()?, "Play another one?").await? {
             Next::Play(next) => incident = next,
             Next::End => return Ok(ending),
         }
     }
 }
 
-async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) -> Result<Stage, Failure> {
+async fn set_up(
+    globals: &Globals,
+    arguments: &Arguments,
+    incidents: &Incidents,
+    incident: &Incident,
+) -> Result<Stage, Failure> {
     let (folder, data) = if let Some(data) = &arguments.data {
         std::fs::create_dir_all(data)?;
         (None, std::path::absolute(data)?)
@@ -167,7 +188,7 @@ async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) ->
         let path = folder.path().to_owned();
         (Some(folder), path)
     };
-    let base = models(globals, arguments, incident, &data)?;
+    let configured = configured_model(globals, arguments)?;
     let paint = globals.paint(&std::io::stderr());
     globals.say(&paint.paint(
         Tone::Strong,
@@ -175,19 +196,29 @@ async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) ->
     ));
     let place = data.join("lab");
     std::fs::create_dir_all(&place)?;
-    let lab = Lab::start(serve::options(place, arguments.speed)?)
-        .await
-        .map_err(Failure::unsuccessful)?;
-    if let Some(warning) = warning(&lab.access().isolation) {
-        globals.say(&paint.paint(Tone::Careful, &warning));
+    let lab = Lab::start(&place, arguments.speed).await?;
+    if let Some(warning) = lab.warning() {
+        globals.say(&paint.paint(Tone::Careful, warning));
     }
-    let config = connect::config(lab.access(), base)?;
+    let mut config = lab.config()?;
+    if let Some(loaded) = configured {
+        config.models = loaded.models;
+        config.defaults = loaded.defaults;
+    } else if arguments.is_page(globals) {
+        page::models(&mut config, &lab, incidents, &data).await?;
+    } else {
+        let script = data.join("script.yaml");
+        std::fs::write(&script, lab.script(incident).await?)?;
+        let options = serde_json::json!({ "provider": "scripted", "script": script });
+        let options = serde_json::from_value(options).map_err(Failure::unsuccessful)?;
+        config.models.insert("script".to_owned(), options);
+    }
     let store = interlock_store::Options::file(data.join("interlock.db"));
     let folders = Folders {
         data: data.clone(),
         config: data.clone(),
     };
-    let assembled = assemble::over(&config, &connect::credentials(lab.access()), &store, folders)?;
+    let assembled = assemble::over(&config, &lab.credentials(), &store, folders)?;
     Ok(Stage {
         lab,
         assembled,
@@ -196,38 +227,26 @@ async fn set_up(globals: &Globals, arguments: &Arguments, incident: Incident) ->
     })
 }
 
-/// A configuration with the one model that plays.
-fn models(
+/// The configuration of this user, if one of its models is to play: it is then the default.
+fn configured_model(
     globals: &Globals,
     arguments: &Arguments,
-    incident: Incident,
-    data: &std::path::Path,
-) -> Result<interlock_config::Config, Failure> {
-    let mut config = interlock_config::Config::default();
-    if let Some(name) = &arguments.model {
-        let mut loaded = settings::load(globals)?.config;
-        if !loaded.models.contains_key(name) {
-            let known: Vec<&str> = loaded.models.keys().map(String::as_str).collect();
-            return Err(Failure::wrong(format!(
-                "there is no model `{name}` in the configuration; it has: {}",
-                if known.is_empty() {
-                    "none".to_owned()
-                } else {
-                    known.join(", ")
-                }
-            )));
-        }
-        config.models = std::mem::take(&mut loaded.models);
-        config.defaults = loaded.defaults;
-        config.defaults.model = Some(name.clone());
-    } else if arguments.is_page(globals) {
-        page::models(&mut config, data)?;
-    } else {
-        let script = data.join("script.yaml");
-        std::fs::write(&script, incident.script())?;
-        let options = serde_json::json!({ "provider": "scripted", "script": script });
-        let options = serde_json::from_value(options).map_err(Failure::unsuccessful)?;
-        config.models.insert("script".to_owned(), options);
+) -> Result<Option<interlock_config::Config>, Failure> {
+    let Some(name) = &arguments.model else {
+        return Ok(None);
+    };
+    let mut config = settings::load(globals)?.config;
+    if !config.models.contains_key(name) {
+        let known: Vec<&str> = config.models.keys().map(String::as_str).collect();
+        return Err(Failure::wrong(format!(
+            "there is no model `{name}` in the configuration; it has: {}",
+            if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            }
+        )));
     }
-    Ok(config)
+    config.defaults.model = Some(name.clone());
+    Ok(Some(config))
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use interlock_config::Config;
 use interlock_engine::{Overrides, Submission};
-use interlock_lab::Incident;
 use interlock_protocol::{SessionId, Status};
 use interlock_server::{Serving, install_metrics, sign_in_link};
 use serde::Serialize;
 
+use super::lab::{Incident, Incidents, Lab};
 use super::play::{self, Next};
 use super::{Arguments, Stage, summary};
 use crate::Ending;
@@ -35,7 +35,12 @@ const NO_MORE: &str = "  - repeat: forever
 const CHAT: &str = include_str!("chat.yaml");
 
 /// The models of the demo: one script for each incident, and one for questions.
-pub(super) fn models(config: &mut Config, data: &Path) -> Result<(), Failure> {
+pub(super) async fn models(
+    config: &mut Config,
+    lab: &Lab,
+    incidents: &Incidents,
+    data: &Path,
+) -> Result<(), Failure> {
     let mut add = |name: String, text: String| -> Result<(), Failure> {
         let script = data.join(format!("{name}.yaml"));
         std::fs::write(&script, text)?;
@@ -44,111 +49,134 @@ pub(super) fn models(config: &mut Config, data: &Path) -> Result<(), Failure> {
         config.models.insert(name, options);
         Ok(())
     };
-    for incident in Incident::ALL {
-        let paced = incident.script().replace("\n  - ", &format!("\n{PACE}"));
-        add(script_of(*incident), format!("{}\n{NO_MORE}", paced.trim_end()))?;
+    for incident in incidents.all() {
+        let paced = lab
+            .script(incident)
+            .await?
+            .replace("\n  - ", &format!("\n{PACE}"));
+        add(script_of(incident), format!("{}\n{NO_MORE}", paced.trim_end()))?;
     }
     add("script".to_owned(), CHAT.replace("\n  - ", &format!("\n{PACE}")))?;
     config.defaults.model = Some("script".to_owned());
     Ok(())
 }
 
-fn script_of(incident: Incident) -> String {
-    format!("script-{}", incident.name())
+fn script_of(incident: &Incident) -> String {
+    format!("script-{}", incident.name)
 }
 
 #[derive(Serialize)]
 struct Started<'a> {
     url: &'a str,
     sign_in_link: &'a str,
-    incident: &'static str,
+    incident: &'a str,
     session_id: &'a SessionId,
 }
 
 /// Serves the story until somebody ends it.
-pub(super) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
+pub(super) async fn run(
+    globals: &Globals,
+    arguments: &Arguments,
+    incidents: &Incidents,
+    incident: Incident,
+) -> Result<Ending, Failure> {
     let metrics = install_metrics();
     let mut interrupt = Interrupt::new()?;
     let mut stage = tokio::select! {
-        stage = super::set_up(globals, arguments, arguments.incident) => stage?,
+        stage = super::set_up(globals, arguments, incidents, &incident) => stage?,
         () = interrupt.recv() => return Err(Failure::Interrupted),
     };
     let paint = globals.paint(&std::io::stderr());
     stage.assembled.config.server.listen = arguments.listen.unwrap_or_else(free_address);
     let serving = start(&stage.assembled, metrics, true).await?;
     let workers = stage.assembled.engine.start(&stage.assembled.queue);
-    let told = tell(globals, arguments, &stage, &serving, paint, &mut interrupt).await;
+    let told = Telling {
+        globals,
+        arguments,
+        incidents,
+        stage: &stage,
+        serving: &serving,
+        paint,
+    }
+    .tell(incident, &mut interrupt)
+    .await;
     globals.say("stopping the server and the cluster …");
     serving.stop().await;
     workers.drain().await;
-    stage.assembled.store().close().await;
-    let lab = stage.lab.clone();
-    if arguments.data.is_some() {
-        globals.say(&format!("The record is kept in {}.", stage.data.display()));
-    }
-    drop(stage);
-    lab.stop().await;
+    stage.strike(globals, arguments).await;
     told
 }
 
-async fn tell(
-    globals: &Globals,
-    arguments: &Arguments,
-    stage: &Stage,
-    serving: &Serving,
+/// What the story is told with.
+struct Telling<'a> {
+    globals: &'a Globals,
+    arguments: &'a Arguments,
+    incidents: &'a Incidents,
+    stage: &'a Stage,
+    serving: &'a Serving,
     paint: Paint,
-    interrupt: &mut Interrupt,
-) -> Result<Ending, Failure> {
-    let (_, secret) = sign_in_link(stage.assembled.store(), None).await?;
-    let link = link(&serving.url, &secret);
-    let mut incident = arguments.incident;
-    let mut session = begin(stage, incident, arguments.model.as_deref()).await?;
-    let started = Started {
-        url: &serving.url,
-        sign_in_link: &link,
-        incident: incident.name(),
-        session_id: &session,
-    };
-    if globals.json {
-        globals.print(&started, |_| String::new())?;
-    }
-    globals.say(&format!(
-        "\n{}\n\n  {link}\n\nThe incident {} plays already. Sign in with the link (once, within 15 minutes), watch, and decide \
-         about what waits for you. Ctrl-C ends everything.",
-        paint.paint(Tone::Strong, "Open this in a browser:"),
-        incident.name(),
-    ));
-    if !arguments.place.no_open {
-        open(globals, stage, &link);
-    }
-    loop {
-        tokio::select! {
-            status = ended(stage, &session) => {
-                verdict(globals, stage, incident, &session, status?, paint).await?;
-            }
-            () = interrupt.recv() => return Ok(Ending::Done),
+}
+
+impl Telling<'_> {
+    /// Plays one incident after the other, until somebody ends it.
+    async fn tell(self, mut incident: Incident, interrupt: &mut Interrupt) -> Result<Ending, Failure> {
+        let Self {
+            globals,
+            arguments,
+            incidents,
+            stage,
+            serving,
+            paint,
+        } = self;
+        let (_, secret) = sign_in_link(stage.assembled.store(), None).await?;
+        let link = link(&serving.url, &secret);
+        let mut session = begin(stage, &incident, arguments.model.as_deref()).await?;
+        let started = Started {
+            url: &serving.url,
+            sign_in_link: &link,
+            incident: &incident.name,
+            session_id: &session,
+        };
+        if globals.json {
+            globals.print(&started, |_| String::new())?;
         }
-        if !globals.can_ask() {
-            interrupt.recv().await;
-            return Ok(Ending::Done);
-        }
-        match play::next(incident, interrupt, "Play another one? The page stays.").await? {
-            Next::Play(next) => incident = next,
-            Next::End => return Ok(Ending::Done),
-        }
-        session = begin(stage, incident, arguments.model.as_deref()).await?;
         globals.say(&format!(
-            "The incident {} plays: {}/sessions/{session}",
-            incident.name(),
-            serving.url
+            "\n{}\n\n  {link}\n\nThe incident {} plays already. Sign in with the link (once, within 15 minutes), watch, and \
+             decide about what waits for you. Ctrl-C ends everything.",
+            paint.paint(Tone::Strong, "Open this in a browser:"),
+            incident.name,
         ));
+        if !arguments.place.no_open {
+            open(globals, stage, &link);
+        }
+        loop {
+            tokio::select! {
+                status = ended(stage, &session) => {
+                    verdict(globals, stage, &incident, &session, status?, paint).await?;
+                }
+                () = interrupt.recv() => return Ok(Ending::Done),
+            }
+            if !globals.can_ask() {
+                interrupt.recv().await;
+                return Ok(Ending::Done);
+            }
+            let question = "Play another one? The page stays.";
+            match play::next(incidents, &incident, interrupt, question).await? {
+                Next::Play(next) => incident = next,
+                Next::End => return Ok(Ending::Done),
+            }
+            session = begin(stage, &incident, arguments.model.as_deref()).await?;
+            globals.say(&format!(
+                "The incident {} plays: {}/sessions/{session}",
+                incident.name, serving.url
+            ));
+        }
     }
 }
 
 /// Breaks the world and hands the alert over.
-async fn begin(stage: &Stage, incident: Incident, model: Option<&str>) -> Result<SessionId, Failure> {
-    incident.inject(&stage.lab).await.map_err(Failure::unsuccessful)?;
-    let alert = stage.lab.alert(incident).await.map_err(Failure::unsuccessful)?;
+async fn begin(stage: &Stage, incident: &Incident, model: Option<&str>) -> Result<SessionId, Failure> {
+    let alert = stage.lab.break_in(incident).await?;
     let text = serde_json::to_string_pretty(&alert).map_err(Failure::unsuccessful)?;
     let submission = Submission {
         channel: "demo".to_owned(),
@@ -156,7 +184,7 @@ async fn begin(stage: &Stage, incident: Incident, model: Option<&str>) -> Result
             model: Some(model.map_or_else(|| script_of(incident), str::to_owned)),
             ..Overrides::default()
         },
-        ..Submission::alert(incident.alert(), text)
+        ..Submission::alert(&incident.alert, text)
     };
     Ok(stage.assembled.engine.submit(submission).await?)
 }
@@ -174,12 +202,12 @@ async fn ended(stage: &Stage, session: &SessionId) -> Result<Status, Failure> {
 async fn verdict(
     globals: &Globals,
     stage: &Stage,
-    incident: Incident,
+    incident: &Incident,
     session: &SessionId,
     status: Status,
     paint: Paint,
 ) -> Result<(), Failure> {
-    let verdict = play::settled(stage, incident).await;
+    let verdict = play::settled(stage, incident).await?;
     let facts = Facts::of(stage.assembled.store(), session).await?;
     let proof = summary::proof(&stage.assembled, &facts).await;
     let (tone, word) = if verdict.resolved {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use interlock_engine::Submission;
 use interlock_gate::Hold;
-use interlock_lab::{Incident, Verdict};
 use interlock_protocol::{SessionId, Status};
 use jiff::Timestamp;
 
+use super::lab::{Incident, Incidents, Verdict};
 use super::summary::Played;
 use super::{Operator, Stage, Story};
 use crate::Ending;
@@ -29,20 +29,19 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) async fn play(
     globals: &Globals,
     stage: &Stage,
-    incident: Incident,
+    incident: &Incident,
     operator: &Operator,
 ) -> Result<Ending, Failure> {
     let began = Instant::now();
     let paint = globals.paint(&io::stderr());
     globals.say(&paint.paint(
         Tone::Strong,
-        &format!("\nIncident {}: {}", incident.name(), incident.summary()),
+        &format!("\nIncident {}: {}", incident.name, incident.summary),
     ));
-    incident.inject(&stage.lab).await.map_err(Failure::unsuccessful)?;
-    let alert = stage.lab.alert(incident).await.map_err(Failure::unsuccessful)?;
+    let alert = stage.lab.break_in(incident).await?;
     globals.say(&format!(
         "Alert {}: {}",
-        incident.alert(),
+        incident.alert,
         visible(
             alert
                 .pointer("/annotations/summary")
@@ -54,28 +53,28 @@ pub(super) async fn play(
     let text = serde_json::to_string_pretty(&alert).map_err(Failure::unsuccessful)?;
     let submission = Submission {
         owner: Some(assembled.by.clone()),
-        ..Submission::alert(incident.alert(), text)
+        ..Submission::alert(&incident.alert, text)
     };
     let session = assembled.engine.submit(submission).await?;
     let mut driver = Driver::new(globals, assembled)?;
     driver.progress = Progress::telling(globals, Story::new(paint, assembled.store().clone()));
     work(&mut driver, &session, operator).await?;
-    let verdict = settled(stage, incident).await;
+    let verdict = settled(stage, incident).await?;
     let facts = Facts::of(assembled.store(), &session).await?;
     let proof = super::summary::proof(assembled, &facts).await;
-    let isolation = stage.lab.access().isolation.clone();
+    let isolation = stage.lab.isolation().clone();
     let played = Played::new(incident, isolation, &facts, verdict, proof, began.elapsed());
     played.tell(globals, &facts)?;
     Ok(played.ending())
 }
 
 /// Asks the oracle. What was mended may take a moment to come back.
-pub(super) async fn settled(stage: &Stage, incident: Incident) -> Verdict {
+pub(super) async fn settled(stage: &Stage, incident: &Incident) -> Result<Verdict, Failure> {
     let until = Instant::now() + SETTLE;
     loop {
-        let verdict = incident.verdict(&stage.lab).await;
+        let verdict = stage.lab.verdict(incident).await?;
         if verdict.resolved || Instant::now() >= until {
-            return verdict;
+            return Ok(verdict);
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -132,13 +131,18 @@ pub(super) enum Next {
 }
 
 /// Asks which incident comes next.
-pub(super) async fn next(last: Incident, interrupt: &mut Interrupt, question: &str) -> Result<Next, Failure> {
+pub(super) async fn next(
+    incidents: &Incidents,
+    last: &Incident,
+    interrupt: &mut Interrupt,
+    question: &str,
+) -> Result<Next, Failure> {
     let mut keyboard = Keyboard::new();
-    let all = Incident::ALL;
+    let all = incidents.all();
     say(&format!("\n{question}"));
     for (number, incident) in (1..).zip(all) {
-        let mark = if *incident == last { " (just played)" } else { "" };
-        say(&format!("  {number}  {}{mark}", incident.name()));
+        let mark = if incident == last { " (just played)" } else { "" };
+        say(&format!("  {number}  {}{mark}", incident.name));
     }
     loop {
         let _ = write!(io::stderr(), "A number or a name, or Enter to end: ");
@@ -159,7 +163,7 @@ pub(super) async fn next(last: Incident, interrupt: &mut Interrupt, question: &s
             .parse::<usize>()
             .ok()
             .and_then(|number| all.get(number.checked_sub(1)?));
-        if let Some(incident) = by_number.copied().or_else(|| Incident::named(line)) {
+        if let Some(incident) = by_number.cloned().or_else(|| incidents.named(line).ok()) {
             return Ok(Next::Play(incident));
         }
         say("there is no such incident");

@@ -6,11 +6,11 @@ use std::io;
 use std::time::Duration;
 
 use interlock_engine::Trace;
-use interlock_lab::{Incident, Isolation, Verdict};
 use interlock_protocol::{Decision, EventBody, Outcome, Status, ToolKind, Verification};
 use interlock_store::Call;
 use serde::Serialize;
 
+use super::lab::{Incident, Isolation, Verdict};
 use super::story::short;
 use crate::Ending;
 use crate::assemble::Assembled;
@@ -23,7 +23,7 @@ use crate::terminal::{Paint, Tone, visible};
 /// What an incident came to.
 #[derive(Serialize)]
 pub(super) struct Played {
-    incident: &'static str,
+    incident: String,
     /// Whether the oracle says that the incident is over.
     resolved: bool,
     /// Whether every write was observed as expected, and there was one.
@@ -146,7 +146,7 @@ fn verified(facts: &Facts) -> bool {
 
 impl Played {
     pub(super) fn new(
-        incident: Incident,
+        incident: &Incident,
         isolation: Isolation,
         facts: &Facts,
         oracle: Verdict,
@@ -178,7 +178,7 @@ impl Played {
             None
         };
         Self {
-            incident: incident.name(),
+            incident: incident.name.clone(),
             resolved: oracle.resolved,
             verified,
             reason,

@@ -84,13 +84,18 @@ impl Home {
     }
 
     /// Starts the binary.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.start_as(Path::new(env!("CARGO_BIN_EXE_interlock")), arguments)
+    }
+
+    /// Starts a copy of the binary.
     #[expect(
         clippy::disallowed_methods,
         clippy::disallowed_types,
         reason = "a test of the binary has to start it"
     )]
-    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        std::process::Command::new(env!("CARGO_BIN_EXE_interlock"))
+    pub(crate) fn start_as(&self, program: &Path, arguments: &[&str]) -> Child {
+        std::process::Command::new(program)
             .args(arguments)
             .env_clear()
             .env("HOME", self.folder.path())

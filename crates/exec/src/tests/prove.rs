@@ -14,7 +14,7 @@ use interlock_protocol::{ContentHash, SocketKind, ToolKind};
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{runner, started};
-use crate::{Error, Limits, Program, Sandbox, confine_program};
+use crate::{Error, Helper, Limits, Program, Sandbox};
 
 /// Set in the process inside the namespaces: how many commands to skip between two.
 const ROLE: &str = "INTERLOCK_TEST_EVERYTHING_IS_A_READ";
@@ -245,7 +245,7 @@ fn make_root(root: &Path) {
 )]
 #[test]
 fn with_an_analysis_that_calls_everything_a_read_no_file_changes() {
-    let Ok(confine) = confine_program() else {
+    let Ok(confine) = Helper::Confine.path() else {
         panic!("run `cargo build --package interlock-confine` before this test");
     };
     if !Path::new(BWRAP).exists() {

@@ -11,7 +11,7 @@ pub(super) struct Lab {
 }
 
 pub(super) fn program() -> PathBuf {
-    env!("CARGO_BIN_EXE_interlock-lab-guest").into()
+    env!("CARGO_BIN_EXE_interlock-lab").into()
 }
 
 /// Machines in namespaces; nothing where this system forbids them, which is said aloud.

@@ -94,7 +94,7 @@ fn topology() -> Topology {
 impl World {
     pub(crate) async fn start() -> Self {
         let place = tempfile::tempdir().expect("a folder");
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_interlock-lab-guest"));
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_interlock-lab"));
         let machines = Machines::new(program, place.path().join("machines"), Wish::Best)
             .await
             .expect("machines");

@@ -136,7 +136,7 @@ impl Stage {
             }
         }
         let place = tempfile::tempdir().unwrap();
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_interlock-lab-guest"));
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_interlock-lab"));
         let machines = Machines::new(program, place.path().join("machines"), Wish::Best)
             .await
             .unwrap();

@@ -1,18 +1,17 @@
 //! `interlock lab serve`: the lab until it is interrupted.
 
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
-use interlock_lab::{Access, Isolation, Lab, Options, Wish};
+use console::Style;
+use interlock_lab::{Access, Isolation, Lab, Options, Wish, write_private};
 use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::connect;
-use crate::Ending;
-use crate::drive::Interrupt;
-use crate::failure::Failure;
-use crate::globals::Globals;
-use crate::settings::Folders;
-use crate::terminal::{Paint, Tone};
+use super::{ACCESS_FILE, Failure, Globals, connect, folder_of_user};
 
 /// Run the lab until it is interrupted, and print its addresses and credentials.
 #[derive(Args)]
@@ -39,72 +38,128 @@ pub(super) struct Serve {
     /// Plain folders and a restricted set of programs, even where namespaces are to be had
     #[arg(long)]
     folders: bool,
+
+    /// Where keys, sockets and the configuration are put; left out, a folder in the user's data folder. Only a lab there is
+    /// found by `inject`, `clear` and `verdict`
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+
+    /// End when standard input ends, and print everything as one line of JSON: for a program that starts the lab
+    #[arg(long)]
+    until_input_ends: bool,
 }
 
 /// A speed that makes sense.
-pub(crate) fn speed(text: &str) -> Result<f64, String> {
+fn speed(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|speed: &f64| (0.01..=1000.0).contains(speed))
         .ok_or_else(|| "a number between 0.01 and 1000".to_owned())
 }
 
-/// Where the running lab of this user is written down.
-pub(super) fn access_file() -> PathBuf {
-    Folders::of_user().data.join("lab").join("access.json")
-}
-
 #[derive(Serialize)]
 struct Served<'a> {
     folder: &'a Path,
+    /// The credentials, by the environment variables that the configuration names.
+    environment: BTreeMap<&'static str, &'a str>,
+    /// What people should know about how machines are kept apart.
+    warning: Option<String>,
     #[serde(flatten)]
     access: &'a Access,
 }
 
-/// How to start the lab from this binary.
-pub(crate) fn options(folder: PathBuf, speed: f64) -> Result<Options, Failure> {
-    Ok(Options {
-        program: std::env::current_exe()?,
-        folder,
-        speed,
-        port: None,
-        isolation: Wish::Best,
-    })
-}
-
-pub(super) async fn run(globals: &Globals, serve: &Serve) -> Result<Ending, Failure> {
-    let mut interrupt = Interrupt::new()?;
-    let folder = access_file()
-        .parent()
-        .map(Path::to_owned)
-        .ok_or_else(|| Failure::unsuccessful("there is no folder for data"))?;
+pub(super) async fn run(globals: &Globals, serve: &Serve) -> Result<ExitCode, Failure> {
+    let folder = match &serve.folder {
+        Some(folder) => std::path::absolute(folder)?,
+        None => folder_of_user(),
+    };
     std::fs::create_dir_all(&folder)?;
-    let options = Options {
+    let quiet = serve.until_input_ends;
+    let ended = Ended::new(quiet)?;
+    if !quiet {
+        globals.tell("starting the lab");
+    }
+    let lab = Lab::start(Options {
+        program: std::env::current_exe()?,
+        folder: folder.clone(),
+        speed: serve.speed,
         port: serve.port,
         isolation: if serve.folders { Wish::Folders } else { Wish::Best },
-        ..options(folder.clone(), serve.speed)?
-    };
-    globals.say("starting the lab");
-    let lab = Lab::start(options).await.map_err(Failure::unsuccessful)?;
+    })
+    .await
+    .map_err(Failure::unsuccessful)?;
     let access = lab.access();
+    let access_file = folder.join(ACCESS_FILE);
     let text = serde_json::to_string_pretty(access).map_err(Failure::unsuccessful)?;
-    connect::private(&access_file(), &text)?;
+    write_private(&access_file, &text).map_err(Failure::unsuccessful)?;
     connect::write(access, &folder)?;
     let served = Served {
         folder: &folder,
+        environment: connect::credentials(access),
+        warning: warning(&access.isolation),
         access,
     };
-    globals.print(&served, |paint| people(&folder, access, paint))?;
-    interrupt.recv().await;
-    globals.say("stopping the lab");
+    if quiet {
+        let line = serde_json::to_string(&served).map_err(Failure::unsuccessful)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}")?;
+        out.flush()?;
+    } else {
+        globals.print(&served, |globals| people(&served, globals))?;
+    }
+    ended.wait().await;
+    if !quiet {
+        globals.tell("stopping the lab");
+    }
     // What is gone already need not be removed.
-    let _ = std::fs::remove_file(access_file());
+    let _ = std::fs::remove_file(access_file);
     lab.stop().await;
-    Ok(Ending::Done)
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What ends the lab.
+enum Ended {
+    /// Ctrl-C, or a polite request of the system.
+    Signals(tokio::signal::unix::Signal, tokio::signal::unix::Signal),
+    /// Whoever started it closes its standard input, or is gone.
+    Input(tokio::sync::oneshot::Receiver<()>),
+}
+
+impl Ended {
+    fn new(by_input: bool) -> io::Result<Self> {
+        if by_input {
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            std::thread::spawn(move || {
+                // An input that cannot be read has ended too.
+                let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+                let _ = sender.send(());
+            });
+            return Ok(Self::Input(receiver));
+        }
+        Ok(Self::Signals(
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        ))
+    }
+
+    async fn wait(self) {
+        match self {
+            Self::Signals(mut interrupt, mut terminate) => {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Self::Input(receiver) => {
+                // A sender that is gone says the same.
+                let _ = receiver.await;
+            }
+        }
+    }
 }
 
 /// What people read about how machines are kept apart, where that is not as it should be.
-pub(crate) fn warning(isolation: &Isolation) -> Option<String> {
+fn warning(isolation: &Isolation) -> Option<String> {
     match isolation {
         Isolation::Namespaces => None,
         Isolation::Folders { why } => Some(format!(
@@ -115,10 +170,11 @@ pub(crate) fn warning(isolation: &Isolation) -> Option<String> {
     }
 }
 
-fn people(folder: &Path, access: &Access, paint: Paint) -> String {
+fn people(served: &Served<'_>, globals: &Globals) -> String {
+    let access = served.access;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
-        text.push_str(&paint.paint(Tone::Strong, &format!("{name:<14}")));
+        text.push_str(&globals.style(Style::new().bold(), &format!("{name:<14}")));
         text.push_str(value);
         text.push('\n');
     };
@@ -161,9 +217,9 @@ fn people(folder: &Path, access: &Access, paint: Paint) -> String {
         "Mail Gateway",
         &format!("{} user {} password {}", mail.url, mail.user, mail.password),
     );
-    line("Folder", &folder.display().to_string());
-    if let Some(warning) = warning(&access.isolation) {
-        line("Note", &warning);
+    line("Folder", &served.folder.display().to_string());
+    if let Some(warning) = &served.warning {
+        line("Note", warning);
     }
     text.push_str(
         "\nBreak something with `interlock lab inject NAME`, from another terminal. Ctrl-C ends the lab.\n",
