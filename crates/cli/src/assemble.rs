@@ -6,13 +6,14 @@ use std::sync::Arc;
 use interlock_config::Config;
 use interlock_engine::{Engine, Person, Prompts, Queue, Registry, Setup, ToolSet};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
+use interlock_executor::{Inventory, Toolbox};
 use interlock_gate::{Catalogue, Gate, Hold};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
 use interlock_model::Models;
 use interlock_protocol::{HoldId, UserId};
 use interlock_store::{Options, Store};
-use interlock_tools::{Fleet, Inventory, Knowledge, LocalHost, Toolbox};
+use interlock_tools::{Fleet, Knowledge, LocalHost};
 
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -231,7 +232,7 @@ fn from(
     let protected = Protected::new(protected(files, Some(store.path()), &folders));
     let (fleet, infra) = fleet(config, secrets, protected, Kept::in_store(store.clone()))?;
     let toolbox = toolbox(&fleet)?;
-    let inventory: Arc<dyn Inventory> = Arc::new(fleet);
+    let inventory: Arc<dyn Inventory> = Arc::new(fleet.inventory());
     let setup = Setup {
         store,
         models,

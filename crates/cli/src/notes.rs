@@ -1,7 +1,8 @@
 //! Notes of the tools, kept in the store.
 
+use interlock_executor::BoxFuture;
 use interlock_store::{Note as Stored, Store};
-use interlock_tools::{BoxFuture, Note, Notes};
+use interlock_tools::{Note, Notes};
 
 /// Where notes are kept.
 pub(crate) struct Kept(Option<Store>);

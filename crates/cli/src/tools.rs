@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use interlock_executor::Filter;
 use interlock_gate::Catalogue;
 use interlock_protocol::{KindRule, ToolDefinition};
-use interlock_tools::Filter;
 
 use crate::Ending;
 use crate::assemble::tools;

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use interlock_executor::Done;
 use interlock_gate::{Decision, Ended, Hold, HoldStatus, NameEntry, Permit, Refusal, Started};
 use interlock_protocol::{
     Decision as Said, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
 };
 use interlock_store::{Error as StoreError, Record, StartedCall};
-use interlock_tools::Done;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_dialect::Offer;
+use interlock_executor::Inventory;
 use interlock_gate::{FourEyes, SessionOptions, ToolScope};
 use interlock_mask::Masker;
 use interlock_model::{ModelInfo, Models};
@@ -11,7 +12,6 @@ use interlock_protocol::{
     AgentName, ControlLevel, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
 };
 use interlock_store::{QueueLimits, Store};
-use interlock_tools::Inventory;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;

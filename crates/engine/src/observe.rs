@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use interlock_executor::Reading;
 use interlock_gate::{DueReading, Moment, PendingVerification, State};
 use interlock_protocol::{CallId, ContentHash, EventBody, Evidence, EvidenceId, Identity, ToolName};
 use interlock_store::Record;
-use interlock_tools::Reading;
 use jiff::Timestamp;
 
 use crate::agent::Agent;

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use interlock_executor::Toolbox;
 use interlock_gate::{Catalogue, CatalogueRecord, Gate};
 use interlock_protocol::{ContentHash, ToolDefinition, ToolName};
 use interlock_store::Store;
-use interlock_tools::Toolbox;
 
 use crate::error::Error;
 use crate::rules::Rules;
@@ -88,7 +88,7 @@ impl ToolSet {
     /// The tools that can run, as the catalogue describes them.
     pub fn runnable(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.toolbox
-            .list(self.gate.catalogue(), &interlock_tools::Filter::default())
+            .list(self.gate.catalogue(), &interlock_executor::Filter::default())
             .into_iter()
     }
 

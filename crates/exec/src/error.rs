@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use interlock_executor::Failure;
+use interlock_protocol::ErrorCode;
+
 /// Why a process did not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -98,4 +101,26 @@ pub enum Error {
     /// This process could not be hidden.
     #[error("this process could not be hidden from others of the same user: {0}")]
     Hide(io::Error),
+}
+
+/// What a tool says that runs a process and could not.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::CancelledFirst => ErrorCode::Cancelled,
+            Error::UnitName(_) | Error::Empty => ErrorCode::InvalidInput,
+            Error::NotFound { .. }
+            | Error::Denied { .. }
+            | Error::Folder { .. }
+            | Error::NoSandbox { .. }
+            | Error::NoConfine { .. }
+            | Error::NoLab { .. }
+            | Error::Lab { .. }
+            | Error::Confine { .. }
+            | Error::Spawn { .. }
+            | Error::Watch { .. }
+            | Error::Hide(_) => ErrorCode::ExecutionFailed,
+        };
+        Self::new(code, error.to_string())
+    }
 }

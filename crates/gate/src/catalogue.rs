@@ -500,12 +500,18 @@ impl Catalogue {
 
     /// The tools of a table in the form of `tools.toml`.
     pub fn from_toml(table: &str) -> Result<Self, Error> {
-        let table: Table = toml::from_str(table)?;
         let mut catalogue = Self::default();
-        for row in table.tool {
-            catalogue.insert(row.into_tool()?)?;
-        }
+        catalogue.add_toml(table)?;
         Ok(catalogue)
+    }
+
+    /// Adds the tools of such a table: those of a tool family in a crate of its own.
+    pub fn add_toml(&mut self, table: &str) -> Result<(), Error> {
+        let table: Table = toml::from_str(table)?;
+        for row in table.tool {
+            self.insert(row.into_tool()?)?;
+        }
+        Ok(())
     }
 
     /// Adds a tool that a tool server offers. Its target is that server unless its arguments name one. What it finds

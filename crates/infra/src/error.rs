@@ -1,6 +1,8 @@
 //! Why infrastructure did not do, or did not say, what was asked.
 
-use interlock_protocol::IdentityChange;
+use interlock_executor::Failure;
+use interlock_protocol::{ErrorCode, IdentityChange};
+use serde_json::{Value, json};
 
 fn shown(changes: &[IdentityChange]) -> String {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
@@ -107,4 +109,33 @@ pub enum Error {
         /// What to change.
         message: String,
     },
+}
+
+/// What a tool says that was refused by infrastructure, or did not reach it.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::NotFound { .. } => ErrorCode::NotFound,
+            Error::AnotherMachine { .. } => ErrorCode::StrictResolution,
+            Error::TimedOut { .. } => ErrorCode::Timeout,
+            Error::Cancelled => ErrorCode::Cancelled,
+            Error::NoSandbox { .. } => ErrorCode::PolicyBlocked,
+            Error::Unreachable { .. }
+            | Error::Unauthorized { .. }
+            | Error::Forbidden { .. }
+            | Error::Refused { .. }
+            | Error::Protocol { .. }
+            | Error::TooLarge { .. }
+            | Error::Unsupported(_)
+            | Error::Configuration { .. } => ErrorCode::ExecutionFailed,
+        };
+        let failure = Self::new(code, error.to_string());
+        match &error {
+            Error::AnotherMachine { changes, .. } => {
+                let changes: Vec<Value> = changes.iter().map(|change| json!(change)).collect();
+                failure.detail("changes", changes)
+            }
+            _ => failure,
+        }
+    }
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use interlock_engine::{Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, Submission, ToolSet};
+use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options, ResolvedResource, Started};
 use interlock_mask::Masker;
 use interlock_model::{Models, Options as ModelOptions, Provider};
 use interlock_protocol::{ControlLevel, Expectation, ResourceId, Status, ToolName};
 use interlock_store::{Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlock_engine::{AgentOptions, Submission};
+use interlock_executor::{BoxFuture, Done};
 use interlock_protocol::{EventBody, Status, ToolKind};
-use interlock_tools::{BoxFuture, Done};
 use serde_json::json;
 
 use crate::fixture::{Folder, Lab, Wish, calls, find, read, says, write};

@@ -1,8 +1,8 @@
 //! What fits into a model: a long run goes on by shortening what is old, and what cannot fit ends with a clear reason.
 
 use interlock_dialect::Dialect;
+use interlock_executor::{BoxFuture, Done};
 use interlock_protocol::Status;
-use interlock_tools::{BoxFuture, Done};
 use serde_json::{Value, json};
 
 use crate::fixture::{Lab, Wish, answer_in, call_in, find, read};

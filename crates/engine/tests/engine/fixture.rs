@@ -13,6 +13,7 @@ use interlock_engine::{
     AgentOptions, Barred, ChainOptions, Defaults, Engine, Error, Limits, Opened, Outcome, Person, Prompts,
     Registry, Setup, StageOptions, Submission, Success, ToolSet,
 };
+use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use interlock_gate::{
     ApprovalToken, Catalogue, FourEyes, Gate, Hold, Options, Plan, ReadTarget, ResolvedResource, Started,
     Where,
@@ -24,7 +25,6 @@ use interlock_protocol::{
     Observation, ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
 };
 use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -471,12 +471,13 @@ async fn two_processes_do_not_write_to_one_resource_at_once() {
         Wish::script(RESTART).behaves(move |folder, started, _| {
             (started.plan().kind == interlock_protocol::ToolKind::Write).then(|| {
                 let (entered, go) = (entered.clone(), Arc::clone(&go));
-                let future: interlock_tools::BoxFuture<'_, interlock_tools::Done> = Box::pin(async move {
-                    entered.send(()).await.unwrap();
-                    go.notified().await;
-                    folder.write("first");
-                    interlock_tools::Done::succeeded(json!({}), "wrote")
-                });
+                let future: interlock_executor::BoxFuture<'_, interlock_executor::Done> =
+                    Box::pin(async move {
+                        entered.send(()).await.unwrap();
+                        go.notified().await;
+                        folder.write("first");
+                        interlock_executor::Done::succeeded(json!({}), "wrote")
+                    });
                 future
             })
         })
@@ -527,11 +528,12 @@ async fn a_decision_while_the_session_is_worked_on_is_not_lost() {
         let wish = two_agents().behaves(move |_, started, _| {
             (started.plan().command.as_deref() == Some("uptime")).then(|| {
                 let (entered, go) = (entered.clone(), Arc::clone(&gate));
-                let future: interlock_tools::BoxFuture<'_, interlock_tools::Done> = Box::pin(async move {
-                    entered.send(()).await.unwrap();
-                    go.notified().await;
-                    interlock_tools::Done::succeeded(json!({ "load": 0.42 }), "read")
-                });
+                let future: interlock_executor::BoxFuture<'_, interlock_executor::Done> =
+                    Box::pin(async move {
+                        entered.send(()).await.unwrap();
+                        go.notified().await;
+                        interlock_executor::Done::succeeded(json!({ "load": 0.42 }), "read")
+                    });
                 future
             })
         });

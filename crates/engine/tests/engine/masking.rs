@@ -1,8 +1,8 @@
 //! Secrets: wherever they come in, they are in nothing that is kept, sent, shown or exported.
 
 use interlock_engine::{Live, Submission};
+use interlock_executor::{BoxFuture, Done, Reading};
 use interlock_protocol::{ControlLevel, ErrorCode, Outcome, Retry, ToolKind, ToolResponse};
-use interlock_tools::{BoxFuture, Done, Reading};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 

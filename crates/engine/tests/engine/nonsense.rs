@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use interlock_dialect::Dialect;
 use interlock_engine::{Limits, Submission};
+use interlock_executor::{BoxFuture, Done, Reading};
 use interlock_protocol::{ControlLevel, Decision, EventBody, Status, ToolKind};
-use interlock_tools::{BoxFuture, Done, Reading};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

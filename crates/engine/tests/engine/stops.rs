@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_engine::{Controller, Live, Outcome, Submission};
+use interlock_executor::{BoxFuture, Done};
 use interlock_model::{Span, Timeouts};
 use interlock_protocol::{ErrorCode, Outcome as How, Retry, SessionId, Status, ToolKind, ToolResponse};
 use interlock_store::Cancelled;
-use interlock_tools::{BoxFuture, Done};
 use serde_json::{Map, json};
 use tokio::sync::mpsc;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use interlock_engine::{Queue, Submission};
+use interlock_executor::{BoxFuture, Done};
 use interlock_protocol::{ControlLevel, SessionId, Status, ToolKind};
 use interlock_store::Filter;
-use interlock_tools::{BoxFuture, Done};
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio::sync::mpsc;

@@ -8,6 +8,7 @@ use interlock_engine::{
     AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
     Success, ToolSet,
 };
+use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource, Started};
 use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Resource, Secrets, Source};
 use interlock_mask::Masker;
@@ -18,7 +19,6 @@ use interlock_protocol::{
 };
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
 use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
+use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading};
 use interlock_gate::{ResolvedResource, Started};
 use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Resource, Source};
 use interlock_protocol::{
     ErrorCode, Expectation, Observation, ResourceId, Retry, RunIdentity, ToolKind, ToolResponse, UnitActivity,
 };
-use interlock_tools::{BoxFuture, Done, Executor, Inventory, Reading};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 

@@ -11,6 +11,7 @@ use interlock_engine::{
     AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
     Success, ToolSet,
 };
+use interlock_executor::{Executor, Toolbox};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions};
 use interlock_infra::{Infra, Secrets as InfraSecrets, Source};
 use interlock_mask::{Masker, Options as MaskOptions};
@@ -19,7 +20,6 @@ use interlock_protocol::{ContentHash, ControlLevel, Role, SessionId, ToolName};
 use interlock_seal::{Keyring, Signer};
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
 use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{Executor, Toolbox};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;

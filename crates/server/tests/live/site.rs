@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use interlock_config::Config;
 use interlock_engine::{Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet};
+use interlock_executor::{BoxFuture, Inventory, Reading, Toolbox};
 use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource};
 use interlock_infra::{Infra, Secrets as InfraSecrets};
 use interlock_mask::Masker;
@@ -19,7 +20,6 @@ use interlock_server::{App, Parts, Recorded, Serving, install_metrics, serve};
 use interlock_store::{
     ApiToken, Batch, Login, NewSession, NewUser, Options as StoreOptions, QueueLimits, Record, Store,
 };
-use interlock_tools::{BoxFuture, Inventory, Reading, Toolbox};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;

@@ -22,6 +22,7 @@ use interlock_config::Config;
 use interlock_engine::{
     AgentOptions, ChainOptions, Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet,
 };
+use interlock_executor::{Inventory, Toolbox};
 use interlock_gate::{Catalogue, Gate};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
@@ -29,7 +30,7 @@ use interlock_model::{Client as Model, Models, Options as ModelOptions, Provider
 use interlock_protocol::{ContentHash, Role, UserId};
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, serve, sign_in_link};
 use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{Fleet, Inventory, Knowledge, Toolbox};
+use interlock_tools::{Fleet, Knowledge};
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -110,7 +111,7 @@ pub(crate) fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
     let infra = Infra::new(&config.infrastructure, &Secrets::environment(), further).unwrap();
     let fleet = Fleet::new(infra.clone(), None, None, config.tools);
     let toolbox: Toolbox = fleet.register(Toolbox::builder()).unwrap().build();
-    let inventory: Arc<dyn Inventory> = Arc::new(fleet);
+    let inventory: Arc<dyn Inventory> = Arc::new(fleet.inventory());
     let catalogue = Arc::new(Catalogue::built_in().unwrap());
     let setup = Setup {
         store,

@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 use serde_json::{Value, json};
 
 use super::open::{Guard, Missing};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How long a search may take.
 const MOST_TIME: Duration = Duration::from_secs(20);

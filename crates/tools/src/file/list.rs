@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::open::{Guard, Missing};
 use super::read::name_of;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The entries of a folder by name, at most so many.
 pub(crate) fn list(guard: Guard<'_>, path: &str, most: usize) -> Result<Value, Failure> {

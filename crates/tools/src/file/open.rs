@@ -10,7 +10,7 @@ use interlock_protocol::ErrorCode;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
 use rustix::io::Errno;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Entries of a process under `/proc` that say how it does and nothing of what it holds.
 const HARMLESS_OF_A_PROCESS: &[&str] = &[

@@ -3,7 +3,7 @@
 use interlock_gate::Plan;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The longest file that is patched, in bytes.
 pub(crate) const MOST_BYTES: usize = 4 * 1024 * 1024;

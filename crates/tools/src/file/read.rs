@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rustix::fs::FileType;
 
 use super::open::{Found, Guard, Missing};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How long reading one file may take.
 const MOST_TIME: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::open::{Guard, Missing, refuse_secrets};
 use super::read::name_of;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The permissions of a file that did not exist before.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o644);

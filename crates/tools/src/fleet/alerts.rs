@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::{Done, Reading};
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Fleet;
 use super::reach::{Place, reading, words};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 
 /// How many lines of a task's log are given back.

@@ -13,7 +13,7 @@ use super::query::shown;
 use super::reach::{nothing_named, reading};
 use super::{Fleet, resolved};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::{arguments, unit};
 use crate::options::count;
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
 use super::reach::reading;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::options::count;
 use crate::{Done, Reading};

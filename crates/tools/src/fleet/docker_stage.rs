@@ -1,23 +1,17 @@
 //! A gate, a session and the tools of a fleet, connected to servers on real sockets.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
-use interlock_gate::{
-    Approval, Catalogue, Decision, Gate, Moment, Options as GateOptions, Report, Session, SessionOptions,
-    Settled, Situation, World,
-};
+use interlock_executor::Toolbox;
+use interlock_gate::{Catalogue, Options as GateOptions};
 use interlock_infra::{Infra, Options as InfraOptions, Secrets, options};
-use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, ToolCall,
-    ToolName, UserId, Verification,
-};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
-use crate::{BoxFuture, Done, Fleet, Inventory as _, Knowledge, Note, Notes, Options, Reading, Toolbox};
+use crate::{BoxFuture, Fleet, Knowledge, Note, Notes, Options};
 
 /// A Docker engine, a cluster, a gateway, a Prometheus and an Alertmanager behind one address.
 #[derive(Default)]
@@ -210,14 +204,21 @@ impl Notes for Memory {
     }
 }
 
-pub(super) struct Stage {
-    gate: Gate,
-    world: World,
-    session: Session,
-    agent: ExecutionId,
-    fleet: Fleet,
-    toolbox: Toolbox,
-    calls: u64,
+/// The stage of every tool family, with everything connected.
+pub(super) struct Stage(interlock_executor::Stage);
+
+impl Deref for Stage {
+    type Target = interlock_executor::Stage;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 impl Stage {
@@ -271,116 +272,17 @@ impl Stage {
         )
         .unwrap();
         let fleet = Fleet::new(infra, None, Some(Arc::new(Memory::default())), Options::default());
-        let level = SessionOptions {
-            level: ControlLevel::Autonomous,
-            ..SessionOptions::default()
-        };
-        Self {
-            gate: Gate::new(Arc::new(Catalogue::built_in().unwrap()), GateOptions::default()),
-            world: World::default(),
-            session: Session::new(SessionId::new("ses_1").unwrap(), level),
-            agent: ExecutionId::new("exe_1").unwrap(),
-            toolbox: fleet.register(Toolbox::builder()).unwrap().build(),
-            fleet,
-            calls: 0,
-        }
+        let toolbox = fleet.register(Toolbox::builder()).unwrap().build();
+        Self(interlock_executor::Stage::new(
+            Catalogue::built_in().unwrap(),
+            GateOptions::default(),
+            toolbox,
+            Arc::new(fleet.inventory()),
+        ))
     }
 
-    pub(super) async fn settle(&mut self, tool: &str, arguments: Value) -> (Done, Settled) {
-        let Value::Object(arguments) = arguments else {
-            panic!("arguments are an object")
-        };
-        self.calls += 1;
-        let call = ToolCall {
-            id: CallId::new(format!("call_{}", self.calls)).unwrap(),
-            tool: ToolName::new(tool).unwrap(),
-            arguments,
-        };
-        let now = Situation::at(Timestamp::now());
-        let decision = self
-            .gate
-            .decide(&mut self.world, &mut self.session, &self.agent, call, now);
-        let permit = match decision {
-            Decision::Allow(permit) => permit,
-            Decision::Block(refusal) => panic!("{refusal:?}"),
-            Decision::Hold(mut hold) => {
-                let by = UserId::new("anna").unwrap();
-                let (token, mut record) = hold.open_for(by.clone(), [7; 32], now.now);
-                let mut approval = Approval {
-                    by: &by,
-                    token: &token,
-                    record: &mut record,
-                };
-                self.gate
-                    .approve(&mut self.world, &mut self.session, &mut hold, &mut approval, now)
-                    .unwrap()
-            }
-        };
-        let before = self.fleet.baseline(permit.plan()).await;
-        self.gate.baseline(&mut self.session, permit.id(), before);
-        let started = permit.begin(self.world.kill_switch, Timestamp::now()).unwrap();
-        let done = self.toolbox.run(&started, &CancellationToken::new()).await;
-        let evidence = done
-            .reading
-            .clone()
-            .map(|reading| self.evidence(reading, done.identity.clone()));
-        let now = Timestamp::now();
-        let receipt = started.finish(done.ended(now));
-        let report = Report {
-            receipt: &receipt,
-            evidence: evidence.as_ref(),
-            discovered: done.discovered.clone(),
-        };
-        let settled = self
-            .gate
-            .settle(&mut self.world, &mut self.session, report, now)
-            .unwrap();
-        (done, settled)
-    }
-
-    fn evidence(&self, reading: Reading, identity: Identity) -> Evidence {
-        Evidence {
-            id: EvidenceId::new(format!("evd_{}", self.calls)).unwrap(),
-            session: self.session.id().clone(),
-            execution: self.agent.clone(),
-            call: CallId::new(format!("call_{}", self.calls)).unwrap(),
-            tool: ToolName::new("infra_read").unwrap(),
-            resource: reading.resource,
-            identity,
-            taken_at: reading.taken_at,
-            hash: ContentHash::of_json(&reading.data),
-            data: reading.data,
-            observations: reading.observations,
-            walls: reading.walls,
-        }
-    }
-
-    pub(super) async fn data(&mut self, tool: &str, arguments: Value) -> Value {
-        let (done, _) = self.settle(tool, arguments).await;
-        done.response.outcome().unwrap().clone()
-    }
-
+    /// The message of a call that fails.
     pub(super) async fn error(&mut self, tool: &str, arguments: Value) -> String {
-        let (done, _) = self.settle(tool, arguments).await;
-        done.response.error().unwrap().message.clone()
-    }
-
-    /// What code itself sees before a conclusion.
-    pub(super) async fn observe(&mut self) -> Vec<Verification> {
-        let mut ends = Vec::new();
-        for due in self.gate.begin_conclusion(&mut self.session, &self.agent) {
-            let reading = self.fleet.observe(&due.resource, &due.expectation).await;
-            let identity = self.fleet.identity(&due.resource).await;
-            let evidence = reading.map(|reading| self.evidence(reading, identity));
-            let ended = self.gate.observe(
-                &mut self.session,
-                &due,
-                evidence.as_ref(),
-                Moment::ForcedConclusion,
-                Timestamp::now(),
-            );
-            ends.extend(ended.unwrap());
-        }
-        ends.into_iter().map(|end| end.outcome).collect()
+        self.0.error(tool, arguments).await.1
     }
 }

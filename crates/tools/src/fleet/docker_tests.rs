@@ -185,7 +185,10 @@ fn what_nothing_connected_can_run_is_not_offered() {
     let infra =
         interlock_infra::Infra::new(&options, &interlock_infra::Secrets::environment(), Vec::new()).unwrap();
     let fleet = crate::Fleet::new(infra, None, None, crate::Options::default());
-    let toolbox = fleet.register(crate::Toolbox::builder()).unwrap().build();
+    let toolbox = fleet
+        .register(interlock_executor::Toolbox::builder())
+        .unwrap()
+        .build();
     let names: Vec<&str> = toolbox
         .names()
         .map(interlock_protocol::ToolName::as_str)

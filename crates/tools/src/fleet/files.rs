@@ -11,7 +11,7 @@ use super::Fleet;
 use super::reach::{Place, reading, walls_of, words};
 use super::read::{is_missing, not_read, path_of};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::options::count;
 
 /// What is known of a file from outside.

@@ -12,7 +12,7 @@ use super::Fleet;
 use super::reach::{Place, words};
 use super::read::{is_missing, path_of};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::file;
 use crate::local::arguments;
 use crate::local::files::patched;

@@ -5,7 +5,7 @@ use interlock_infra::Error as InfraError;
 use interlock_protocol::{Identity, IdentityFact, ResourceId};
 
 use super::Fleet;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Which machine a reading is of. A reading shows by itself whether an object is still the one that was written to.
 fn place(identity: Identity) -> Identity {
@@ -37,7 +37,7 @@ impl Fleet {
 
     /// Which machine a resource is now.
     async fn identity_of(&self, id: &ResourceId) -> Result<Identity, InfraError> {
-        match self.inner.local.as_ref().filter(|local| local.knows(id)) {
+        match self.inner.local.as_ref().filter(|local| local.has(id)) {
             Some(local) => Ok(local.identity()),
             None => self.inner.infra.identity(id).await,
         }

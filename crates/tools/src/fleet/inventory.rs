@@ -12,22 +12,22 @@ use serde_json::json;
 use super::reach::reading;
 use super::{Fleet, resolved};
 use crate::local::arguments;
-use crate::{BoxFuture, Inventory, LocalHost, Reading};
+use crate::{BoxFuture, Inventory, Reading};
 
 /// How old the graph may be in which a mention is looked up.
 const MENTIONS_FOR: Duration = Duration::from_secs(5);
 
-impl Inventory for Fleet {
+/// Everything that is connected, without this machine.
+pub(super) struct Connected(pub(super) Fleet);
+
+impl Inventory for Connected {
     fn baseline<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Vec<Observation>> {
         Box::pin(async move {
             let (Some(resource), Some(expectation)) = (plan.resource(), &plan.expectation) else {
                 return Vec::new();
             };
-            if let Some(local) = self.inner.local.as_ref().filter(|local| local.id() == resource) {
-                return local.baseline(plan).await;
-            }
             match expectation {
-                Expectation::FileAppended { path, .. } => self.before_append(resource, plan, path).await,
+                Expectation::FileAppended { path, .. } => self.0.before_append(resource, plan, path).await,
                 expectation if expectation.needs_baseline() => self
                     .observe(resource, expectation)
                     .await
@@ -38,29 +38,15 @@ impl Inventory for Fleet {
         })
     }
 
-    fn here(&self) -> Option<ResolvedResource> {
-        self.inner.local.as_ref().and_then(Inventory::here)
-    }
-
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
-            let here = match &self.inner.local {
-                Some(local) => local.find(name).await,
-                None => Vec::new(),
-            };
-            let graph = self.inner.infra.graph(MENTIONS_FOR).await;
-            let mut found = here;
-            for resource in graph.named(name) {
-                if !found.iter().any(|known| known.id == resource.id) {
-                    found.push(resolved(resource));
-                }
-            }
-            found
+            let graph = self.0.inner.infra.graph(MENTIONS_FOR).await;
+            graph.named(name).into_iter().map(resolved).collect()
         })
     }
 
     fn identity<'a>(&'a self, resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
-        Box::pin(self.place_of(resource))
+        Box::pin(self.0.place_of(resource))
     }
 
     fn observe<'a>(
@@ -69,17 +55,14 @@ impl Inventory for Fleet {
         expectation: &'a Expectation,
     ) -> BoxFuture<'a, Option<Reading>> {
         Box::pin(async move {
-            if let Some(local) = self.inner.local.as_ref().filter(|local| local.id() == resource) {
-                return local.observe(resource, expectation).await;
-            }
             match expectation {
                 Expectation::FileHash { path, .. }
                 | Expectation::FilePatched { path }
                 | Expectation::FileAbsent { path }
-                | Expectation::FileAppended { path, .. } => self.observe_file(resource, path).await,
-                Expectation::NoteKept { .. } => self.observe_notes().await,
+                | Expectation::FileAppended { path, .. } => self.0.observe_file(resource, path).await,
+                Expectation::NoteKept { .. } => self.0.observe_notes().await,
                 Expectation::UnitActivity { unit, .. } | Expectation::UnitRestarted { unit } => {
-                    self.observe_unit(resource, unit).await
+                    self.0.observe_unit(resource, unit).await
                 }
                 Expectation::GuestState { .. }
                 | Expectation::GuestRestarted
@@ -95,7 +78,7 @@ impl Inventory for Fleet {
                 | Expectation::Replaced
                 | Expectation::ReadyReplicas { .. }
                 | Expectation::AlertState { .. } => {
-                    let look = self.look(resource).await.ok()?;
+                    let look = self.0.look(resource).await.ok()?;
                     Some(look.reading(resource))
                 }
             }
@@ -104,12 +87,9 @@ impl Inventory for Fleet {
 
     fn read_target<'a>(&'a self, place: &'a Where) -> BoxFuture<'a, ReadTarget> {
         Box::pin(async move {
-            let local = self.inner.local.as_ref();
-            match (place, local) {
-                (Where::Here, Some(local)) => self.read_target_here(local).await,
-                (Where::In(id), Some(local)) if local.id() == id => self.read_target_here(local).await,
-                (Where::In(id), _) => self.read_target_there(id).await,
-                (Where::Here, None) => ReadTarget {
+            match place {
+                Where::In(id) => self.0.read_target_there(id).await,
+                Where::Here => ReadTarget {
                     sandbox: SandboxWall::None {
                         reason: "the machine that Interlock runs on is none of the resources".to_owned(),
                     },
@@ -138,13 +118,6 @@ impl Fleet {
             hash,
         }));
         observed
-    }
-
-    async fn read_target_here(&self, local: &LocalHost) -> ReadTarget {
-        ReadTarget {
-            sandbox: local.read_sandbox().await,
-            tags: self.inner.infra.configured_tags(local.id()),
-        }
     }
 
     /// What a resource that commands run on offers, and its tags. One that cannot be asked offers no sandbox.

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::Fleet;
 use super::reach::nothing_named;
+use crate::Failure;
 use crate::Reading;
-use crate::failure::Failure;
 use crate::local::facts;
 
 /// The fields of a guest's status that say something to an operator.

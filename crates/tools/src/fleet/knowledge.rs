@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
 use super::reach::reading;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::{BoxFuture, Done, Reading};
 

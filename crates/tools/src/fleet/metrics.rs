@@ -16,7 +16,7 @@ use super::Fleet;
 use super::metrics_numbers::{baseline, pattern, summary};
 use super::metrics_questions::{Question, Topic, questions};
 use super::reach::{Place, nothing_named, reading};
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::{Done, Reading};
 

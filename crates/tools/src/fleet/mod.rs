@@ -27,6 +27,7 @@ mod storage;
 
 use std::sync::Arc;
 
+use interlock_executor::Inventories;
 use interlock_gate::{ResolvedResource, Started};
 use interlock_infra::{Infra, Resource};
 use interlock_protocol::ToolName;
@@ -35,8 +36,7 @@ use tokio_util::sync::CancellationToken;
 pub use knowledge::{Knowledge, Note, Notes};
 pub use metrics::{Measured, measure};
 
-use crate::toolbox::{Builder, Error};
-use crate::{BoxFuture, Done, Executor, LocalHost, Options};
+use crate::{BoxFuture, Builder, Done, Error, Executor, Failure, Inventory, LocalHost, Options};
 
 /// Everything that Interlock is connected to. Cheap to clone.
 #[derive(Clone)]
@@ -78,48 +78,44 @@ impl Fleet {
         }
     }
 
-    /// Adds the executors of its tools to a toolbox: those that something connected can run.
+    /// Adds the executors of its tools to a toolbox: those that something connected can run. A model is not offered what
+    /// could only fail.
     pub fn register(&self, mut builder: Builder) -> Result<Builder, Error> {
-        for tool in Tool::ALL.iter().filter(|tool| self.can_run(**tool)) {
+        for tool in TOOLS.iter().filter(|tool| (tool.runs_in)(self)) {
             let executor = Arc::new(FleetTool {
                 fleet: self.clone(),
-                tool: *tool,
+                tool,
             });
-            builder = builder.register(ToolName::new(tool.name())?, executor)?;
+            builder = builder.register(ToolName::new(tool.name)?, executor)?;
         }
         Ok(builder)
     }
-}
 
-impl Fleet {
-    /// Whether anything that is connected can run a tool. A model is not offered what could only fail.
-    fn can_run(&self, tool: Tool) -> bool {
+    /// What code asks by itself: this machine first, then everything that is connected.
+    pub fn inventory(&self) -> Inventories {
+        let local = self.inner.local.as_ref().map(|local| {
+            let tags = self.inner.infra.configured_tags(local.id());
+            Arc::new(local.clone().tagged(tags)) as Arc<dyn Inventory>
+        });
+        let connected = Arc::new(inventory::Connected(self.clone())) as Arc<dyn Inventory>;
+        Inventories::of(local.into_iter().chain([connected]))
+    }
+
+    fn has_guests(&self) -> bool {
+        !self.inner.infra.proxmox().is_empty()
+    }
+
+    /// Whether there is a place where commands and files are to be had.
+    fn has_machines(&self) -> bool {
         let infra = &self.inner.infra;
-        let guests = !infra.proxmox().is_empty();
-        match tool {
-            Tool::Query | Tool::Discovery => true,
-            Tool::Read
-            | Tool::Control
-            | Tool::FileEdit
-            | Tool::ReadFile
-            | Tool::ListDirectory
-            | Tool::WriteFile
-            | Tool::DeleteFile
-            | Tool::ReadSystemLogs => {
-                self.inner.local.is_some()
-                    || guests
-                    || !infra.hosts().is_empty()
-                    || !infra.docker().is_empty()
-            }
-            Tool::MetricsSnapshot => self.inner.local.is_some() || guests || !infra.prometheus().is_empty(),
-            Tool::Metrics => guests || !infra.prometheus().is_empty(),
-            Tool::Storage => guests,
-            Tool::Kubernetes => !infra.kubernetes().is_empty(),
-            Tool::Docker => !infra.docker().is_empty(),
-            Tool::Mail => !infra.mail_gateways().is_empty(),
-            Tool::Alerts => !infra.alertmanagers().is_empty(),
-            Tool::Knowledge => self.inner.notes.is_some(),
-        }
+        self.inner.local.is_some()
+            || self.has_guests()
+            || !infra.hosts().is_empty()
+            || !infra.docker().is_empty()
+    }
+
+    fn has_metrics(&self) -> bool {
+        self.has_guests() || !self.inner.infra.prometheus().is_empty()
     }
 }
 
@@ -134,108 +130,87 @@ fn resolved(resource: &Resource) -> ResolvedResource {
     }
 }
 
-/// The tools of the fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tool {
-    Query,
-    Discovery,
-    Read,
-    Metrics,
-    Storage,
-    Kubernetes,
-    Docker,
-    Mail,
-    Control,
-    FileEdit,
-    Alerts,
-    Knowledge,
-    ReadFile,
-    ListDirectory,
-    WriteFile,
-    DeleteFile,
-    ReadSystemLogs,
-    MetricsSnapshot,
+/// A tool of the fleet.
+struct Tool {
+    name: &'static str,
+    /// Whether anything that is connected can run it.
+    runs_in: fn(&Fleet) -> bool,
+    run: Run,
 }
 
-impl Tool {
-    const ALL: &'static [Self] = &[
-        Self::Query,
-        Self::Discovery,
-        Self::Read,
-        Self::Metrics,
-        Self::Storage,
-        Self::Kubernetes,
-        Self::Docker,
-        Self::Mail,
-        Self::Control,
-        Self::FileEdit,
-        Self::Alerts,
-        Self::Knowledge,
-        Self::ReadFile,
-        Self::ListDirectory,
-        Self::WriteFile,
-        Self::DeleteFile,
-        Self::ReadSystemLogs,
-        Self::MetricsSnapshot,
-    ];
+/// How a tool runs.
+type Run = for<'a> fn(&'a Fleet, &'a Started, &'a CancellationToken) -> BoxFuture<'a, Result<Done, Failure>>;
 
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Query => "infra_query",
-            Self::Discovery => "infra_discovery",
-            Self::Read => "infra_read",
-            Self::Metrics => "infra_metrics",
-            Self::Storage => "infra_storage",
-            Self::Kubernetes => "infra_kubernetes",
-            Self::Docker => "infra_docker",
-            Self::Mail => "infra_mail",
-            Self::Control => "infra_control",
-            Self::FileEdit => "infra_file_edit",
-            Self::Alerts => "infra_alerts",
-            Self::Knowledge => "infra_knowledge",
-            Self::ReadFile => "read_file",
-            Self::ListDirectory => "list_directory",
-            Self::WriteFile => "write_file",
-            Self::DeleteFile => "delete_file",
-            Self::ReadSystemLogs => "read_system_logs",
-            Self::MetricsSnapshot => "system_metrics_snapshot",
+/// A row of the table.
+macro_rules! tool {
+    ($name:literal, $runs_in:expr, $run:ident) => {
+        Tool {
+            name: $name,
+            runs_in: $runs_in,
+            run: |fleet, started, cancel| Box::pin(fleet.$run(started, cancel)),
         }
-    }
+    };
 }
+
+/// Every tool, with what it needs.
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "infra_query",
+        runs_in: |_| true,
+        run: |fleet, started, _| Box::pin(fleet.query(started)),
+    },
+    tool!("infra_discovery", |_| true, discovery),
+    tool!("infra_read", Fleet::has_machines, read),
+    tool!("infra_metrics", Fleet::has_metrics, metrics),
+    tool!("infra_storage", Fleet::has_guests, storage),
+    tool!(
+        "infra_kubernetes",
+        |fleet| !fleet.inner.infra.kubernetes().is_empty(),
+        kubernetes
+    ),
+    tool!(
+        "infra_docker",
+        |fleet| !fleet.inner.infra.docker().is_empty(),
+        docker
+    ),
+    tool!(
+        "infra_mail",
+        |fleet| !fleet.inner.infra.mail_gateways().is_empty(),
+        mail
+    ),
+    tool!("infra_control", Fleet::has_machines, control),
+    tool!("infra_file_edit", Fleet::has_machines, edit_file),
+    tool!(
+        "infra_alerts",
+        |fleet| !fleet.inner.infra.alertmanagers().is_empty(),
+        alerts
+    ),
+    tool!("infra_knowledge", |fleet| fleet.inner.notes.is_some(), knowledge),
+    tool!("read_file", Fleet::has_machines, read_file),
+    tool!("list_directory", Fleet::has_machines, list_directory),
+    tool!("write_file", Fleet::has_machines, write_file),
+    tool!("delete_file", Fleet::has_machines, delete_file),
+    tool!("read_system_logs", Fleet::has_machines, system_logs),
+    tool!(
+        "system_metrics_snapshot",
+        |fleet| fleet.inner.local.is_some() || fleet.has_metrics(),
+        snapshot
+    ),
+];
 
 struct FleetTool {
     fleet: Fleet,
-    tool: Tool,
+    tool: &'static Tool,
 }
 
 impl Executor for FleetTool {
     fn run<'a>(&'a self, started: &'a Started, cancel: &'a CancellationToken) -> BoxFuture<'a, Done> {
         Box::pin(async move {
-            let fleet = &self.fleet;
-            let identity = match fleet.same_machine(started.plan()).await {
+            let identity = match self.fleet.same_machine(started.plan()).await {
                 Ok(identity) => identity,
                 Err(failure) => return failure.into(),
             };
-            let done = match self.tool {
-                Tool::Query => fleet.query(started).await,
-                Tool::Discovery => fleet.discovery(started, cancel).await,
-                Tool::Read => fleet.read(started, cancel).await,
-                Tool::Metrics => fleet.metrics(started, cancel).await,
-                Tool::Storage => fleet.storage(started, cancel).await,
-                Tool::Kubernetes => fleet.kubernetes(started, cancel).await,
-                Tool::Docker => fleet.docker(started, cancel).await,
-                Tool::Mail => fleet.mail(started, cancel).await,
-                Tool::Control => fleet.control(started, cancel).await,
-                Tool::FileEdit => fleet.edit_file(started, cancel).await,
-                Tool::Alerts => fleet.alerts(started, cancel).await,
-                Tool::Knowledge => fleet.knowledge(started, cancel).await,
-                Tool::ReadFile => fleet.read_file(started, cancel).await,
-                Tool::ListDirectory => fleet.list_directory(started, cancel).await,
-                Tool::WriteFile => fleet.write_file(started, cancel).await,
-                Tool::DeleteFile => fleet.delete_file(started, cancel).await,
-                Tool::ReadSystemLogs => fleet.system_logs(started, cancel).await,
-                Tool::MetricsSnapshot => fleet.snapshot(started, cancel).await,
-            };
+            let done = (self.tool.run)(&self.fleet, started, cancel).await;
             let mut done = done.unwrap_or_else(Done::from);
             done.identity = identity;
             done

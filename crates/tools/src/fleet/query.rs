@@ -9,7 +9,7 @@ use interlock_protocol::{ResourceId, ResourceKind};
 use serde_json::{Value, json};
 
 use super::{Fleet, resolved};
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::options::count;
 use crate::{Done, LocalHost};

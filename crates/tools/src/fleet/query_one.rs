@@ -12,7 +12,7 @@ use super::query::{id_of, shown};
 use super::reach::nothing_named;
 use super::{Fleet, resolved};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 
 /// How old the graph may be in which a name is looked up; what the resource is doing is asked anew.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_exec::{Stderr, UnitName, argv_of, pipeline_of};
 use interlock_gate::{Plan, Started};
-use interlock_infra::{Error as InfraError, Errors, Exit, Form, Job, Limits, Output, Probe, Stage};
+use interlock_infra::{Errors, Exit, Form, Job, Limits, Output, Probe, Stage};
 use interlock_protocol::{
     AnalysisWall, Captured, ErrorCode, Observation, ResourceId, SandboxWall, SocketKind, ToolKind, WallKind,
     Walls,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Fleet;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::local::unit::Unit;
 use crate::options::count;
@@ -331,32 +331,4 @@ pub(super) fn nothing_named(name: &str) -> Failure {
         format!("nothing that is connected is named `{name}`; {hint}"),
     )
     .detail("resource_id", name)
-}
-
-impl From<InfraError> for Failure {
-    fn from(error: InfraError) -> Self {
-        let code = match &error {
-            InfraError::NotFound { .. } => ErrorCode::NotFound,
-            InfraError::AnotherMachine { .. } => ErrorCode::StrictResolution,
-            InfraError::TimedOut { .. } => ErrorCode::Timeout,
-            InfraError::Cancelled => ErrorCode::Cancelled,
-            InfraError::NoSandbox { .. } => ErrorCode::PolicyBlocked,
-            InfraError::Unreachable { .. }
-            | InfraError::Unauthorized { .. }
-            | InfraError::Forbidden { .. }
-            | InfraError::Refused { .. }
-            | InfraError::Protocol { .. }
-            | InfraError::TooLarge { .. }
-            | InfraError::Unsupported(_)
-            | InfraError::Configuration { .. } => ErrorCode::ExecutionFailed,
-        };
-        let failure = Self::new(code, error.to_string());
-        match &error {
-            InfraError::AnotherMachine { changes, .. } => {
-                let changes: Vec<Value> = changes.iter().map(|change| json!(change)).collect();
-                failure.detail("changes", changes)
-            }
-            _ => failure,
-        }
-    }
 }

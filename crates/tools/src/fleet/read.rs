@@ -12,7 +12,7 @@ use super::Fleet;
 use super::files::kind_word;
 use super::reach::{Place, reading, walls_of};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::local::read::units_of;
 use crate::options::count;

@@ -16,7 +16,7 @@ use super::Fleet;
 use super::query::shown;
 use super::reach::reading;
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::local::arguments;
 use crate::options::count;
 

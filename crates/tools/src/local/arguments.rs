@@ -3,7 +3,7 @@
 use interlock_gate::Plan;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 pub(crate) fn text<'a>(plan: &'a Plan, name: &str) -> Option<&'a str> {
     plan.arguments.get(name).and_then(Value::as_str)

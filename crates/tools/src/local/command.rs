@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::LocalHost;
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// From here on an exit code says that a shell could not run the command.
 const COULD_NOT_RUN: i32 = 126;

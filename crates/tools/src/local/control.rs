@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LocalHost, arguments, unit};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::sockets;
 
 impl LocalHost {

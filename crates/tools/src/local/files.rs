@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{LocalHost, arguments};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::file::{self, Content, Keep};
 use crate::options::count;
 

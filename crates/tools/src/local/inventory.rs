@@ -48,6 +48,10 @@ fn shown_by(canary: &Canary) -> SandboxWall {
 }
 
 impl Inventory for LocalHost {
+    fn knows(&self, resource: &ResourceId) -> bool {
+        resource == self.id()
+    }
+
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
             if self.answers_to(name) {
@@ -70,7 +74,7 @@ impl Inventory for LocalHost {
     }
 
     fn identity<'a>(&'a self, resource: &'a ResourceId) -> BoxFuture<'a, Identity> {
-        let identity = if self.knows(resource) {
+        let identity = if self.has(resource) {
             self.identity()
         } else {
             Identity::default()
@@ -162,7 +166,7 @@ impl Inventory for LocalHost {
             };
             ReadTarget {
                 sandbox,
-                tags: std::collections::BTreeSet::new(),
+                tags: self.tags.clone(),
             }
         })
     }

@@ -11,6 +11,7 @@ pub(crate) mod read;
 mod source;
 pub(crate) mod unit;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,11 +22,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Failure;
 use crate::file::Guard;
 use crate::options::count;
-use crate::toolbox::{Builder, Error};
-use crate::{BoxFuture, Done, Executor, Options, Reading};
+use crate::{BoxFuture, Builder, Done, Error, Executor, Failure, Options, Reading};
 
 /// How long one of our own questions may take.
 const PROBE_TIME: Duration = Duration::from_secs(10);
@@ -34,6 +33,8 @@ const PROBE_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct LocalHost {
     inner: Arc<Inner>,
+    /// What the configuration calls it.
+    tags: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -64,7 +65,15 @@ impl LocalHost {
                 options,
                 sandbox: tokio::sync::OnceCell::new(),
             }),
+            tags: BTreeSet::new(),
         })
+    }
+
+    /// The same, with the tags that the configuration gives it.
+    #[must_use]
+    pub fn tagged(mut self, tags: BTreeSet<String>) -> Self {
+        self.tags = tags;
+        self
     }
 
     /// Its id.
@@ -89,7 +98,7 @@ impl LocalHost {
     }
 
     /// Whether a resource is this machine, or a unit of it.
-    pub(crate) fn knows(&self, id: &ResourceId) -> bool {
+    pub(crate) fn has(&self, id: &ResourceId) -> bool {
         *id == self.inner.id || (id.kind() == ResourceKind::Service && id.host() == Some(self.inner.id.uid()))
     }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LocalHost, PROBE_TIME, arguments, facts, unit};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How many resources are given back where the call does not say.
 const DEFAULT_LIMIT: usize = 50;

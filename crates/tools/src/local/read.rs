@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LocalHost, arguments};
 use crate::Done;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::file::{self, Keep, Search};
 use crate::options::count;
 use crate::sockets;

@@ -7,7 +7,7 @@ use interlock_protocol::{Observation, RunIdentity, UnitActivity};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// What a unit is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]

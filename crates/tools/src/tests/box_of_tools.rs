@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use interlock_executor::{Filter, Toolbox};
 use interlock_gate::Started;
 use interlock_protocol::{CategoryName, ErrorCode, Mode, Outcome, ToolName};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::stage::Stage;
-use crate::{BoxFuture, Done, Error, Executor, Filter, Options, Toolbox};
+use crate::{BoxFuture, Done, Error, Executor, Options};
 
 enum Bad {
     Panics,

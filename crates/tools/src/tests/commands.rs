@@ -101,7 +101,8 @@ async fn a_plan_for_what_runs_code_named_by_data_requires_the_sandbox() {
         tags: std::collections::BTreeSet::new(),
     };
     let place = interlock_gate::Where::In(stage.host.id().clone());
-    stage.gate.note_sandbox(&mut stage.session, place, target);
+    let parts = &mut *stage;
+    parts.gate.note_sandbox(&mut parts.session, place, target);
     let permit = stage.permit("infra_read", arguments);
     assert!(permit.plan().sandbox_required);
 }
@@ -251,9 +252,10 @@ async fn nothing_runs_here_for_another_machine() {
     let mut stage = Stage::discovered().await;
     let other: ResourceId = "node:delly".parse().unwrap();
     let resource = interlock_gate::ResolvedResource::new(other, "delly");
-    stage
+    let parts = &mut *stage;
+    parts
         .gate
-        .mention(&mut stage.session, resource, jiff::Timestamp::now());
+        .mention(&mut parts.session, resource, jiff::Timestamp::now());
     let path = stage.path("made");
     let command = json!({
         "action": "command", "target_resource_id": "node:delly", "command": format!("touch {path}"),

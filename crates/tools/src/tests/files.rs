@@ -113,9 +113,8 @@ async fn a_folder_is_listed() {
     stage.file("b", "12345");
     stage.file("a", "");
     symlink("b", stage.path("c")).unwrap();
-    let data = stage
-        .data("list_directory", json!({"path": stage.path("")}))
-        .await;
+    let path = stage.path("");
+    let data = stage.data("list_directory", json!({ "path": path })).await;
     let shown: Vec<(&str, &str)> = data["entries"]
         .as_array()
         .unwrap()

@@ -192,11 +192,11 @@ async fn this_machine_is_one_of_them_and_stays_itself() {
         .await;
     assert_eq!(data["exit_code"], 0);
     assert_eq!(world.ssh.commands.lock().unwrap().len(), 0);
-    let found = world.fleet.find("localhost").await;
+    let found = world.inventory.find("localhost").await;
     assert_eq!(found, [world.stage.host.resource()]);
     for name in ["homepage", "lxc:delly:141", "141"] {
         let ids: Vec<String> = world
-            .fleet
+            .inventory
             .find(name)
             .await
             .iter()

@@ -1,35 +1,37 @@
 //! A gate, a session, a toolbox for this machine, and a folder to play in.
 
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use interlock_exec::{Protected, Runner, SandboxPolicy};
-use interlock_gate::{
-    Approval, Catalogue, Decision, Gate, Moment, Options as GateOptions, Permit, Report, Session,
-    SessionOptions, Settled, Situation, Started, VerificationEnd, World,
-};
-use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, ToolCall,
-    ToolName, UserId, Verification,
-};
-use jiff::Timestamp;
+use interlock_executor::Toolbox;
+use interlock_gate::{Catalogue, Options as GateOptions, Settled};
+use interlock_protocol::Verification;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::{Done, Inventory, LocalHost, Options, Reading, Toolbox};
+use crate::{LocalHost, Options};
 
+/// The stage of every tool family, with this machine and a folder to play in.
 pub(super) struct Stage {
-    pub(super) gate: Gate,
-    pub(super) world: World,
-    pub(super) session: Session,
-    pub(super) agent: ExecutionId,
+    shared: interlock_executor::Stage,
     pub(super) host: LocalHost,
-    pub(super) toolbox: Toolbox,
-    /// What code asks by itself.
-    pub(super) inventory: Arc<dyn Inventory>,
     folder: tempfile::TempDir,
-    calls: u64,
+}
+
+impl Deref for Stage {
+    type Target = interlock_executor::Stage;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shared
+    }
+}
+
+impl DerefMut for Stage {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.shared
+    }
 }
 
 impl Stage {
@@ -47,27 +49,16 @@ impl Stage {
         let runner = Runner::new(Protected::new([own]), SandboxPolicy::WhereAvailable);
         let host = LocalHost::new(runner, options).unwrap();
         let toolbox = host.register(Toolbox::builder()).unwrap().build();
-        let session = SessionOptions {
-            level: ControlLevel::Autonomous,
-            ..SessionOptions::default()
+        let gate = GateOptions {
+            // The operator says that the files of these tests are data.
+            data_files: [std::env::temp_dir().to_string_lossy().into_owned()].into(),
+            ..GateOptions::default()
         };
+        let inventory = Arc::new(host.clone());
         Self {
-            gate: Gate::new(
-                Arc::new(Catalogue::built_in().unwrap()),
-                GateOptions {
-                    // The operator says that the files of these tests are data.
-                    data_files: [std::env::temp_dir().to_string_lossy().into_owned()].into(),
-                    ..GateOptions::default()
-                },
-            ),
-            world: World::default(),
-            session: Session::new(SessionId::new("ses_1").unwrap(), session),
-            agent: ExecutionId::new("exe_1").unwrap(),
-            inventory: Arc::new(host.clone()),
+            shared: interlock_executor::Stage::new(Catalogue::built_in().unwrap(), gate, toolbox, inventory),
             host,
-            toolbox,
             folder,
-            calls: 0,
         }
     }
 
@@ -96,148 +87,6 @@ impl Stage {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
         path
-    }
-
-    pub(super) fn permit(&mut self, tool: &str, arguments: Value) -> Permit {
-        let Value::Object(arguments) = arguments else {
-            panic!("arguments are an object")
-        };
-        self.calls += 1;
-        let call = ToolCall {
-            id: CallId::new(format!("call_{}", self.calls)).unwrap(),
-            tool: ToolName::new(tool).unwrap(),
-            arguments,
-        };
-        let now = Situation::at(Timestamp::now());
-        match self
-            .gate
-            .decide(&mut self.world, &mut self.session, &self.agent, call, now)
-        {
-            Decision::Allow(permit) => permit,
-            Decision::Block(refusal) => panic!("{refusal:?}"),
-            Decision::Hold(mut hold) => {
-                let by = UserId::new("anna").unwrap();
-                let (token, mut record) = hold.open_for(by.clone(), [7; 32], now.now);
-                let mut approval = Approval {
-                    by: &by,
-                    token: &token,
-                    record: &mut record,
-                };
-                self.gate
-                    .approve(&mut self.world, &mut self.session, &mut hold, &mut approval, now)
-                    .unwrap()
-            }
-        }
-    }
-
-    pub(super) fn begin(&mut self, tool: &str, arguments: Value) -> Started {
-        let permit = self.permit(tool, arguments);
-        permit.begin(self.world.kill_switch, Timestamp::now()).unwrap()
-    }
-
-    /// Finds out what this machine offers, where that decides about a call, as the engine does.
-    pub(super) async fn note_sandbox(&mut self, tool: &str, arguments: &Value) {
-        let Value::Object(arguments) = arguments.clone() else {
-            panic!("arguments are an object")
-        };
-        let call = ToolCall {
-            id: CallId::new("call_asked").unwrap(),
-            tool: ToolName::new(tool).unwrap(),
-            arguments,
-        };
-        if let Some(place) = self
-            .gate
-            .sandbox_asked(&self.session, &call, &[], Timestamp::now())
-        {
-            let target = self.inventory.read_target(&place).await;
-            self.gate.note_sandbox(&mut self.session, place, target);
-        }
-    }
-
-    /// Decides, approves where it must, begins, runs, finishes and settles.
-    pub(super) async fn settle(&mut self, tool: &str, arguments: Value) -> (Done, Settled) {
-        self.note_sandbox(tool, &arguments).await;
-        let permit = self.permit(tool, arguments);
-        let before = self.inventory.baseline(permit.plan()).await;
-        self.gate.baseline(&mut self.session, permit.id(), before);
-        let started = permit.begin(self.world.kill_switch, Timestamp::now()).unwrap();
-        let done = self.toolbox.run(&started, &CancellationToken::new()).await;
-        let evidence = done
-            .reading
-            .clone()
-            .map(|reading| self.evidence(reading, done.identity.clone()));
-        let now = Timestamp::now();
-        let receipt = started.finish(done.ended(now));
-        let report = Report {
-            receipt: &receipt,
-            evidence: evidence.as_ref(),
-            discovered: done.discovered.clone(),
-        };
-        let settled = self
-            .gate
-            .settle(&mut self.world, &mut self.session, report, now)
-            .unwrap();
-        (done, settled)
-    }
-
-    pub(super) async fn run(&mut self, tool: &str, arguments: Value) -> Done {
-        self.settle(tool, arguments).await.0
-    }
-
-    /// The data of a call that works.
-    pub(super) async fn data(&mut self, tool: &str, arguments: Value) -> Value {
-        let done = self.run(tool, arguments).await;
-        done.response.outcome().unwrap().clone()
-    }
-
-    /// The code and message of a call that fails.
-    pub(super) async fn error(&mut self, tool: &str, arguments: Value) -> (String, String) {
-        let done = self.run(tool, arguments.clone()).await;
-        let error = done
-            .response
-            .error()
-            .unwrap_or_else(|| panic!("{arguments}: {done:?}"));
-        (error.code.as_str().to_owned(), error.message.clone())
-    }
-
-    pub(super) fn evidence(&self, reading: Reading, identity: Identity) -> Evidence {
-        Evidence {
-            id: EvidenceId::new(format!("evd_{}", self.calls)).unwrap(),
-            session: self.session.id().clone(),
-            execution: self.agent.clone(),
-            call: CallId::new(format!("call_{}", self.calls)).unwrap(),
-            tool: ToolName::new("infra_read").unwrap(),
-            resource: reading.resource,
-            identity,
-            taken_at: reading.taken_at,
-            hash: ContentHash::of_json(&reading.data),
-            data: reading.data,
-            observations: reading.observations,
-            walls: reading.walls,
-        }
-    }
-
-    /// Takes the readings that are pending as code does before a conclusion.
-    pub(super) async fn observe(&mut self) -> Vec<Verification> {
-        let due = self.gate.begin_conclusion(&mut self.session, &self.agent);
-        let mut ends: Vec<VerificationEnd> = Vec::new();
-        for due in &due {
-            let reading = self.host.observe(&due.resource, &due.expectation).await;
-            let identity = crate::Inventory::identity(&self.host, &due.resource).await;
-            let evidence = reading.map(|reading| self.evidence(reading, identity));
-            let ended = self
-                .gate
-                .observe(
-                    &mut self.session,
-                    due,
-                    evidence.as_ref(),
-                    Moment::ForcedConclusion,
-                    Timestamp::now(),
-                )
-                .unwrap();
-            ends.extend(ended);
-        }
-        ends.into_iter().map(|end| end.outcome).collect()
     }
 
     pub(super) fn here(&self) -> String {

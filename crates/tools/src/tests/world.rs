@@ -13,16 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use interlock_gate::{Moment, VerificationEnd};
+use interlock_executor::{Inventories, Toolbox};
 use interlock_infra::options::{Options as Connections, Proxmox, Ssh, Tls};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_protocol::Verification;
-use jiff::Timestamp;
 use raw::{Asked, Reply, data, said};
 use serde_json::{Value, json};
 
 use super::stage::Stage;
-use crate::{Fleet, Inventory as _, Options, Toolbox};
+use crate::{Fleet, Options};
 
 const SECRET: &str = "7f3c1f0e-token-secret";
 const UPID: &str = "UPID:delly:0001A2B3:00F1E2D3:6735A0C1:task:141:root@pam:";
@@ -32,7 +31,7 @@ const PCT: &str = "#!/bin/sh\n[ \"$1\" = exec ] || exit 2\nshift 2\n[ \"$1\" = -
 
 pub(super) struct World {
     pub(super) stage: Stage,
-    pub(super) fleet: Fleet,
+    pub(super) inventory: Inventories,
     pub(super) cluster: Arc<Mutex<Cluster>>,
     pub(super) ssh: Arc<ssh_server::Seen>,
     folder: tempfile::TempDir,
@@ -118,10 +117,11 @@ impl World {
         let infra = Infra::new(&connections, &secrets, vec![local]).unwrap();
         let fleet = Fleet::new(infra, Some(stage.host.clone()), None, Options::default());
         stage.toolbox = fleet.register(Toolbox::builder()).unwrap().build();
-        stage.inventory = Arc::new(fleet.clone());
+        let inventory = fleet.inventory();
+        stage.inventory = Arc::new(inventory.clone());
         Self {
             stage,
-            fleet,
+            inventory,
             cluster,
             ssh: server.seen,
             folder,
@@ -173,27 +173,7 @@ impl World {
 
     /// Takes the readings that are pending as code does before a conclusion.
     pub(super) async fn observe(&mut self) -> Vec<Verification> {
-        let stage = &mut self.stage;
-        let due = stage.gate.begin_conclusion(&mut stage.session, &stage.agent);
-        let mut ends: Vec<VerificationEnd> = Vec::new();
-        for due in &due {
-            let reading = self.fleet.observe(&due.resource, &due.expectation).await;
-            let identity = self.fleet.identity(&due.resource).await;
-            let evidence = reading.map(|reading| stage.evidence(reading, identity));
-            let moment = Moment::ForcedConclusion;
-            let ended = stage
-                .gate
-                .observe(
-                    &mut stage.session,
-                    due,
-                    evidence.as_ref(),
-                    moment,
-                    Timestamp::now(),
-                )
-                .unwrap();
-            ends.extend(ended);
-        }
-        ends.into_iter().map(|end| end.outcome).collect()
+        self.stage.observe().await
     }
 }
 

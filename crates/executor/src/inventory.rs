@@ -7,6 +7,11 @@ use crate::{BoxFuture, Reading};
 
 /// Knows what exists and what it is doing.
 pub trait Inventory: Send + Sync {
+    /// Whether a resource is one of its own. Where inventories are composed, only the first one that says so is asked.
+    fn knows(&self, _resource: &ResourceId) -> bool {
+        true
+    }
+
     /// What goes by this id, name or alias: for a mention, and for discovering a plan's own resource anew.
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>>;
 

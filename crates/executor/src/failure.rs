@@ -9,7 +9,7 @@ use crate::Done;
 
 /// Why a tool did not do what it was told. Behind a pointer: it is rare, and large.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure(Box<Facts>);
+pub struct Failure(Box<Facts>);
 
 #[derive(Debug, Clone)]
 struct Facts {
@@ -22,7 +22,8 @@ struct Facts {
 }
 
 impl Failure {
-    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// With a code of the catalogue of errors and a sentence that says what failed and what to do.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self(Box::new(Facts {
             code,
             message: message.into(),
@@ -33,20 +34,23 @@ impl Failure {
         }))
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    /// An argument is wrong.
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidInput, message)
     }
 
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
+    /// It was tried and did not work.
+    pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::ExecutionFailed, message)
     }
 
-    pub(crate) fn missing(argument: &str) -> Self {
+    /// An argument is missing.
+    pub fn missing(argument: &str) -> Self {
         Self::invalid(format!("`{argument}` is missing; this action needs it"))
     }
 
     /// What the system answered about a file.
-    pub(crate) fn io(what: &str, path: &str, error: &io::Error) -> Self {
+    pub fn io(what: &str, path: &str, error: &io::Error) -> Self {
         let (code, hint) = match error.kind() {
             io::ErrorKind::NotFound => (ErrorCode::NotFound, ""),
             io::ErrorKind::PermissionDenied => (
@@ -58,30 +62,39 @@ impl Failure {
         Self::new(code, format!("`{path}` cannot be {what}: {error}{hint}")).detail("path", path)
     }
 
-    pub(crate) fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+    /// The same, with a fact for the model.
+    #[must_use]
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.details.insert(key.to_owned(), value.into());
         self
     }
 
-    pub(crate) fn details(mut self, data: Value) -> Self {
+    /// The same, with all the facts of an object.
+    #[must_use]
+    pub fn details(mut self, data: Value) -> Self {
         if let Value::Object(data) = data {
             self.0.details.extend(data);
         }
         self
     }
 
-    pub(crate) fn exit_code(mut self, code: Option<i32>) -> Self {
+    /// The same, with the exit code of a process.
+    #[must_use]
+    pub fn exit_code(mut self, code: Option<i32>) -> Self {
         self.0.exit_code = code;
         self
     }
 
-    pub(crate) fn output_hash(mut self, hash: ContentHash) -> Self {
+    /// The same, with the hash of what was printed.
+    #[must_use]
+    pub fn output_hash(mut self, hash: ContentHash) -> Self {
         self.0.output_hash = Some(hash);
         self
     }
 
     /// The line for people, where the message says too much for it.
-    pub(crate) fn summary(mut self, summary: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.0.summary = Some(summary.into());
         self
     }
@@ -106,27 +119,5 @@ impl From<Failure> for Done {
             discovered: Vec::new(),
             identity: Identity::default(),
         }
-    }
-}
-
-impl From<interlock_exec::Error> for Failure {
-    fn from(error: interlock_exec::Error) -> Self {
-        use interlock_exec::Error;
-        let code = match &error {
-            Error::CancelledFirst => ErrorCode::Cancelled,
-            Error::UnitName(_) | Error::Empty => ErrorCode::InvalidInput,
-            Error::NotFound { .. }
-            | Error::Denied { .. }
-            | Error::Folder { .. }
-            | Error::NoSandbox { .. }
-            | Error::NoConfine { .. }
-            | Error::NoLab { .. }
-            | Error::Lab { .. }
-            | Error::Confine { .. }
-            | Error::Spawn { .. }
-            | Error::Watch { .. }
-            | Error::Hide(_) => ErrorCode::ExecutionFailed,
-        };
-        Self::new(code, error.to_string())
     }
 }
