@@ -14,7 +14,6 @@ use crate::assemble::{open_existing_store, open_store_to_read};
 use crate::checkpoints;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::settings;
 use crate::table::Table;
 use crate::terminal::{Paint, Tone, visible};
 
@@ -137,7 +136,8 @@ async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending
     // Read before the store: a store that goes on in between is ahead of them, never behind.
     let shipped = checkpoints::read(&arguments.checkpoint)?;
     let (store, config) = open_store_to_read(globals)?;
-    let keyring = settings::checking(&config, &settings::Folders::of_user(), &arguments.key)?;
+    let keyring =
+        interlock_assembly::checking(&config, &interlock_assembly::Folders::of_user(), &arguments.key)?;
     let verified = store.verify_record(&keyring, !arguments.log_only).await?;
     let (places, read): (Vec<String>, Vec<Checkpoint>) = shipped.into_iter().unzip();
     let compared = store.compare(&keyring, read).await?;

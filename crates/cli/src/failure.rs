@@ -94,6 +94,25 @@ impl From<interlock_engine::Error> for Failure {
     }
 }
 
+impl From<interlock_assembly::Error> for Failure {
+    fn from(error: interlock_assembly::Error) -> Self {
+        use interlock_assembly::Error;
+        match error {
+            Error::Store(error) => error.into(),
+            Error::Engine(error) => error.into(),
+            Error::Model(_)
+            | Error::Mask(_)
+            | Error::Prompt(_)
+            | Error::Infrastructure(_)
+            | Error::Key(_)
+            | Error::NoKey => Self::wrong(error),
+            Error::Catalogue(_) | Error::Toolbox(_) | Error::Resource(_) | Error::Record(_) => {
+                Self::unsuccessful(error)
+            }
+        }
+    }
+}
+
 impl From<interlock_engine::TraceError> for Failure {
     fn from(error: interlock_engine::TraceError) -> Self {
         match error {

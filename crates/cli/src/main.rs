@@ -35,7 +35,6 @@ mod kill_switch;
 mod lab;
 mod mask;
 mod model;
-mod notes;
 mod outside;
 mod person;
 mod plan;

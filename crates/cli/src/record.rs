@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use interlock_assembly::Folders;
 use interlock_seal::{KeySource, PublicKey};
 use interlock_store::{Deed, Error, Store};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use crate::Ending;
 use crate::assemble::open_store_to_read;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::settings::{self, Folders};
+use crate::settings;
 use crate::terminal::Tone;
 
 /// Show the key that signs the record, or create one.
@@ -80,7 +81,7 @@ fn key(globals: &Globals, new: Option<&PathBuf>) -> Result<Ending, Failure> {
         (signer, path.display().to_string())
     } else {
         let loaded = settings::load(globals)?;
-        let source = settings::key_source(&loaded.config, &Folders::of_user());
+        let source = interlock_assembly::key_source(&loaded.config, &Folders::of_user());
         let kept_in = match &source {
             KeySource::File(path) => path.display().to_string(),
             KeySource::Environment(name) => format!("environment variable {name}"),
@@ -105,7 +106,7 @@ fn key(globals: &Globals, new: Option<&PathBuf>) -> Result<Ending, Failure> {
 async fn adopt(globals: &Globals) -> Result<Ending, Failure> {
     let loaded = settings::load(globals)?;
     let options = settings::store(globals, &loaded)?;
-    let keyring = settings::keyring(&loaded.config, &Folders::of_user())?;
+    let keyring = interlock_assembly::keyring(&loaded.config, &Folders::of_user())?;
     let why = match Store::open_signed(&options, keyring.clone()) {
         Ok(store) => {
             store.close().await;

@@ -8,7 +8,6 @@ use interlock_gate::Catalogue;
 use interlock_protocol::{KindRule, ToolDefinition};
 
 use crate::Ending;
-use crate::assemble::tools;
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::settings;
@@ -32,7 +31,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
     let loaded = settings::load(globals)?;
-    let toolbox = tools(&loaded.config)?;
+    let toolbox = interlock_assembly::toolbox(&loaded.config)?;
     let catalogue = Catalogue::built_in().map_err(Failure::unsuccessful)?;
     let all = toolbox.list(&catalogue, &Filter::default());
     let Some(name) = &arguments.name else {

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use interlock_assembly::Folders;
 use interlock_engine::{Difference, SignatureState, Trace, Traced};
 use interlock_seal::{Keyring, PublicKey};
 use interlock_store::Store;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use crate::Ending;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::settings::{self, Folders};
+use crate::settings;
 use crate::steps::{moment, summary};
 use crate::terminal::{Paint, Tone, visible};
 
@@ -95,7 +96,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     // Only read: a store that another key signed can be shown, and its trace then says so.
     let store = Store::open_signed(
         &settings::store(globals, &loaded)?.read_only(),
-        settings::keyring(&loaded.config, &Folders::of_user())?,
+        interlock_assembly::keyring(&loaded.config, &Folders::of_user())?,
     )?;
     let named = arguments.run.as_deref().unwrap_or_default();
     let trace = trace(&store, named).await?;
@@ -165,7 +166,11 @@ pub(crate) fn keys(globals: &Globals, named: &[PublicKey]) -> Result<Keyring, Fa
         return Ok(Keyring::checking(named.iter().copied()));
     }
     let loaded = settings::load(globals)?;
-    settings::checking(&loaded.config, &Folders::of_user(), &[])
+    Ok(interlock_assembly::checking(
+        &loaded.config,
+        &Folders::of_user(),
+        &[],
+    )?)
 }
 
 /// Whether a file holds what was read from it and nothing else. What a reader skips, such as an unknown or doubled key, is

@@ -1,19 +1,19 @@
 //! Runs many sessions against a model that answers at once, with everything recorded as always, and says what they cost.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use interlock_engine::{Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, Submission, ToolSet};
+use interlock_assembly::Assembly;
+use interlock_config::Config;
+use interlock_engine::{Engine, Outcome, Submission};
 use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
-use interlock_gate::{Catalogue, FourEyes, Gate, Options, ResolvedResource, Started};
-use interlock_mask::Masker;
-use interlock_model::{Models, Options as ModelOptions, Provider};
-use interlock_protocol::{ControlLevel, Expectation, ResourceId, Status, ToolName};
-use interlock_store::{Options as StoreOptions, QueueLimits, Store};
+use interlock_gate::{Catalogue, ResolvedResource, Started};
+use interlock_model::{Options as ModelOptions, Provider};
+use interlock_protocol::{Expectation, ResourceId, Status, ToolName};
+use interlock_store::{Options as StoreOptions, Store};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
@@ -191,7 +191,7 @@ impl Arguments {
             calls: AtomicU64::new(0),
             text: "0123456789abcdef ".chars().cycle().take(RESULT - 64).collect(),
         });
-        let engine = Engine::new(self.setup(store.clone(), &tool)?).map_err(Failure::wrong)?;
+        let engine = self.engine(store.clone(), &tool)?;
         let limit = Arc::new(Semaphore::new(self.concurrency.max(1)));
         // One alone shows whether the server is one, before hundreds say that it is not.
         let first = one(&engine, 0).await?;
@@ -287,39 +287,23 @@ impl Arguments {
         Ok(results)
     }
 
-    fn setup(&self, store: Store, tool: &Arc<InProcess>) -> Result<Setup, Failure> {
+    fn engine(&self, store: Store, tool: &Arc<InProcess>) -> Result<Engine, Failure> {
         let mut model = ModelOptions::new(Provider::Openai, "bench");
         model.base_url = Some(self.model_url.clone().into());
         model.context_tokens = Some(128_000);
+        let mut config = Config::default();
+        config.models.insert("bench".to_owned(), model);
+        config.queue.max_pending = u32::MAX;
         let executor: Arc<dyn Executor> = Arc::clone(tool) as _;
         let toolbox = Toolbox::builder()
             .register(ToolName::new("bench_read").map_err(Failure::wrong)?, executor)
             .map_err(Failure::wrong)?
             .build();
-        Ok(Setup {
-            store,
-            models: Models::new(BTreeMap::from([("bench".to_owned(), model)])).map_err(Failure::wrong)?,
-            inventory: Arc::clone(tool) as _,
-            tools: Registry::new(ToolSet::new(
-                Gate::new(
-                    Arc::new(Catalogue::from_toml(TOOLS).map_err(Failure::wrong)?),
-                    Options::default(),
-                ),
-                toolbox,
-            )?),
-            masker: Masker::built_in(),
-            prompts: Prompts::built_in().map_err(Failure::wrong)?,
-            agents: BTreeMap::new(),
-            chains: BTreeMap::new(),
-            defaults: Defaults::default(),
-            limits: Limits::default(),
-            queue: QueueLimits {
-                max_pending: u32::MAX,
-            },
-            level: ControlLevel::ReadOnly,
-            four_eyes: FourEyes::Off,
-            checkpoint: None,
-        })
+        let catalogue = Catalogue::from_toml(TOOLS).map_err(Failure::wrong)?;
+        let assembled = Assembly::of(&config)
+            .tools(catalogue, toolbox, Arc::clone(tool) as _)
+            .over(store)?;
+        Ok(assembled.engine)
     }
 }
 

@@ -9,6 +9,7 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::Args;
+use interlock_assembly::Folders;
 
 pub(crate) use story::Story;
 
@@ -19,7 +20,7 @@ use crate::assemble::{self, Assembled};
 use crate::drive::Interrupt;
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::settings::{self, Folders};
+use crate::settings;
 use crate::terminal::Tone;
 
 /// Play an incident in a simulated cluster, from the alert to the verified fix.
@@ -214,11 +215,7 @@ async fn set_up(
         config.models.insert("script".to_owned(), options);
     }
     let store = interlock_store::Options::file(data.join("interlock.db"));
-    let folders = Folders {
-        data: data.clone(),
-        config: data.clone(),
-    };
-    let assembled = assemble::over(&config, &lab.credentials(), &store, folders)?;
+    let assembled = assemble::over(config, lab.credentials(), &store, Folders::within(&data))?;
     Ok(Stage {
         lab,
         assembled,

@@ -88,9 +88,9 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
         }
     };
     let remedy = "name another with `store` in interlock.yaml or --store sqlite:PATH";
-    let folders = crate::settings::Folders::of_user();
+    let folders = interlock_assembly::Folders::of_user();
     let config = loaded.map(|loaded| loaded.config.clone()).unwrap_or_default();
-    let keyring = match crate::settings::keyring(&config, &folders) {
+    let keyring = match interlock_assembly::keyring(&config, &folders) {
         Ok(keyring) => keyring,
         Err(failure) => {
             return vec![Check::fail(

@@ -16,21 +16,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use interlock_assembly::{Assembly, Folders};
 use interlock_config::Config;
-use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet,
-};
-use interlock_executor::{Inventory, Toolbox};
-use interlock_gate::{Catalogue, Gate};
-use interlock_infra::{Infra, Secrets, Source};
-use interlock_mask::Masker;
+use interlock_engine::{AgentOptions, ChainOptions, Engine};
+use interlock_infra::Infra;
 use interlock_model::{Client as Model, Models, Options as ModelOptions, Provider, Script};
 use interlock_protocol::{ContentHash, Role, UserId};
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, serve, sign_in_link};
-use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
-use interlock_tools::{Fleet, Knowledge};
+use interlock_store::{ApiToken, NewUser, Options as StoreOptions, Store};
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -107,34 +101,17 @@ pub(crate) fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
         Script::parse("script", &text).unwrap(),
         options,
     ));
-    let further: Vec<Arc<dyn Source>> = vec![Arc::new(Knowledge)];
-    let infra = Infra::new(&config.infrastructure, &Secrets::environment(), further).unwrap();
-    let fleet = Fleet::new(infra.clone(), None, None, config.tools);
-    let toolbox: Toolbox = fleet.register(Toolbox::builder()).unwrap().build();
-    let inventory: Arc<dyn Inventory> = Arc::new(fleet.inventory());
-    let catalogue = Arc::new(Catalogue::built_in().unwrap());
-    let setup = Setup {
-        store,
-        models,
-        inventory,
-        tools: Registry::new(ToolSet::new(Gate::new(catalogue, config.gate_options()), toolbox).unwrap()),
-        masker: Masker::built_in(),
-        prompts: Prompts::built_in().unwrap(),
-        agents: wish.agents.clone(),
-        chains: wish.chains.clone(),
-        defaults: Defaults {
-            model: Some("script".to_owned()),
-            ..Defaults::default()
-        },
-        limits: Limits::default(),
-        queue: QueueLimits {
-            max_pending: config.queue.max_pending,
-        },
-        level: config.control.level,
-        four_eyes: config.four_eyes(),
-        checkpoint: None,
-    };
-    (Engine::new(setup).unwrap(), infra)
+    let mut config = config.clone();
+    config.agents.clone_from(&wish.agents);
+    config.chains.clone_from(&wish.chains);
+    config.defaults.model = Some("script".to_owned());
+    config.infrastructure.local = false;
+    let assembled = Assembly::of(&config)
+        .folders(Folders::within(folder))
+        .models(models)
+        .over(store)
+        .unwrap();
+    (assembled.engine, assembled.infra)
 }
 
 impl Running {

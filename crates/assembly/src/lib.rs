@@ -1,0 +1,277 @@
+//! From a configuration to a running engine: the one way, for the command line, the server, tests and benchmarks.
+//!
+//! [`Assembly`] takes a configuration and a store, and puts the engine together: models, masks, prompts, what is connected,
+//! the tools that can run, the gate. A test or a benchmark replaces a part ([`Assembly::models`], [`Assembly::tools`]) and
+//! gets everything else as a user does.
+//!
+//! This room must never decide anything about a proposal, never start an engine whose configuration is wrong, and never
+//! leave a file of Interlock's own within reach of a tool.
+//!
+//! Data walks: `Config` and `Store` → [`Assembly`] → [`Assembled`].
+
+mod folders;
+mod keys;
+mod notes;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use interlock_config::Config;
+use interlock_engine::{Engine, Prompts, Queue, Registry, Setup, ToolSet};
+use interlock_exec::{Protected, Runner, SandboxPolicy};
+use interlock_executor::{Inventory, Toolbox};
+use interlock_gate::{Catalogue, Gate};
+use interlock_infra::{Infra, Secrets, Source};
+use interlock_mask::Masker;
+use interlock_model::Models;
+use interlock_store::{Options, Store};
+use interlock_tools::{Fleet, Knowledge, LocalHost};
+
+pub use folders::{Folders, protected};
+pub use keys::{checking, key_source, keyring, marks};
+
+use crate::notes::Kept;
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A model.
+    #[error(transparent)]
+    Model(#[from] interlock_model::Error),
+    /// A pattern of the masks.
+    #[error(transparent)]
+    Mask(#[from] interlock_mask::Error),
+    /// A prompt.
+    #[error(transparent)]
+    Prompt(#[from] interlock_engine::PromptError),
+    /// A connection.
+    #[error(transparent)]
+    Infrastructure(#[from] interlock_infra::Error),
+    /// The key of the record.
+    #[error(transparent)]
+    Key(#[from] interlock_seal::Error),
+    /// There is no key to check with.
+    #[error(
+        "there is no signing key on this machine to check with; name the public key of the server with --key \
+         (`interlock record key` prints it there)"
+    )]
+    NoKey,
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] interlock_store::Error),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] interlock_engine::Error),
+    /// The table of tools is wrong.
+    #[error(transparent)]
+    Catalogue(#[from] interlock_gate::CatalogueError),
+    /// Two executors for one tool.
+    #[error(transparent)]
+    Toolbox(#[from] interlock_executor::Error),
+    /// The name of this machine makes no id.
+    #[error(transparent)]
+    Resource(#[from] interlock_protocol::resource::Error),
+    /// The catalogue cannot be written down.
+    #[error("the catalogue of tools cannot be recorded: {0}")]
+    Record(#[from] serde_json::Error),
+}
+
+/// What an engine is put together from.
+pub struct Assembly<'a> {
+    config: &'a Config,
+    secrets: Secrets,
+    folders: Folders,
+    /// Files of Interlock's own, besides its folders and its store.
+    own_files: Vec<PathBuf>,
+    masked: Vec<String>,
+    models: Option<Models>,
+    tools: Option<Tools>,
+}
+
+/// Tools in place of those that the configuration connects.
+struct Tools {
+    catalogue: Arc<Catalogue>,
+    toolbox: Toolbox,
+    inventory: Arc<dyn Inventory>,
+}
+
+/// A running engine, and what it was put together from.
+pub struct Assembled {
+    /// The engine.
+    pub engine: Engine,
+    /// How its workers take what waits.
+    pub queue: Queue,
+    /// What is connected.
+    pub infra: Infra,
+    /// What masks everything that is kept, shown or sent.
+    pub masker: Masker,
+}
+
+impl<'a> Assembly<'a> {
+    /// As this configuration says, with credentials from the environment and the folders of this user.
+    pub fn of(config: &'a Config) -> Self {
+        Self {
+            config,
+            secrets: Secrets::environment(),
+            folders: Folders::of_user(),
+            own_files: Vec::new(),
+            masked: Vec::new(),
+            models: None,
+            tools: None,
+        }
+    }
+
+    /// With these credentials of connections.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// With these folders.
+    #[must_use]
+    pub fn folders(mut self, folders: Folders) -> Self {
+        self.folders = folders;
+        self
+    }
+
+    /// These files are Interlock's own: no tool and no command reaches them.
+    #[must_use]
+    pub fn own_files(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own_files.extend(files);
+        self
+    }
+
+    /// These values are masked wherever they appear.
+    #[must_use]
+    pub fn masking(mut self, values: impl IntoIterator<Item = String>) -> Self {
+        self.masked.extend(values);
+        self
+    }
+
+    /// With these models in place of the configured ones: for tests and benchmarks.
+    #[must_use]
+    pub fn models(mut self, models: Models) -> Self {
+        self.models = Some(models);
+        self
+    }
+
+    /// With these tools in place of what is connected: for tests and benchmarks.
+    #[must_use]
+    pub fn tools(mut self, catalogue: Catalogue, toolbox: Toolbox, inventory: Arc<dyn Inventory>) -> Self {
+        self.tools = Some(Tools {
+            catalogue: Arc::new(catalogue),
+            toolbox,
+            inventory,
+        });
+        self
+    }
+
+    /// The engine over a store at this place, signed with the configured key.
+    pub fn open(self, store: &Options) -> Result<Assembled, Error> {
+        let keyring = keyring(self.config, &self.folders)?;
+        let store = Store::open_signed(store, keyring)?;
+        self.over(store)
+    }
+
+    /// The engine over this store.
+    pub fn over(self, store: Store) -> Result<Assembled, Error> {
+        let (setup, infra) = self.setup(store)?;
+        let masker = setup.masker.clone();
+        Ok(Assembled {
+            engine: Engine::new(setup)?,
+            queue: self.config.engine_queue(),
+            infra,
+            masker,
+        })
+    }
+
+    /// The parts of the engine over this store: for tests that replace one.
+    pub fn setup(&self, store: Store) -> Result<(Setup, Infra), Error> {
+        let config = self.config;
+        let models = match &self.models {
+            Some(models) => models.clone(),
+            None => Models::new(config.models.clone())?,
+        };
+        let masked = models.secret_forms().into_iter().chain(self.masked.clone());
+        let masker = Masker::new(&config.mask)?.with_values(masked);
+        let prompts = match &config.prompts.folder {
+            Some(folder) => Prompts::with_folder(folder),
+            None => Prompts::built_in(),
+        }?;
+        let files: Vec<&Path> = self.own_files.iter().map(PathBuf::as_path).collect();
+        let protected = Protected::new(protected(&files, Some(store.path()), &self.folders));
+        let (fleet, infra) = fleet(config, &self.secrets, protected, Kept::in_store(store.clone()))?;
+        let (catalogue, toolbox, inventory) = match &self.tools {
+            Some(tools) => (
+                Arc::clone(&tools.catalogue),
+                tools.toolbox.clone(),
+                Arc::clone(&tools.inventory),
+            ),
+            None => (
+                Arc::new(Catalogue::built_in()?),
+                fleet.register(Toolbox::builder())?.build(),
+                Arc::new(fleet.inventory()) as Arc<dyn Inventory>,
+            ),
+        };
+        let gate = Gate::new(catalogue, config.gate_options());
+        let setup = Setup {
+            store,
+            models,
+            inventory,
+            tools: Registry::new(ToolSet::new(gate, toolbox)?),
+            masker,
+            prompts,
+            agents: config.agents.clone(),
+            chains: config.chains.clone(),
+            defaults: config.defaults.clone(),
+            limits: config.engine_limits(),
+            queue: config.queue_limits(),
+            level: config.control.level,
+            four_eyes: config.four_eyes(),
+            checkpoint: None,
+        };
+        Ok((setup, infra))
+    }
+}
+
+impl std::fmt::Debug for Assembly<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assembly")
+            .field("folders", &self.folders)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tools that can run, by this configuration. None of them has a store to keep notes in.
+pub fn toolbox(config: &Config) -> Result<Toolbox, Error> {
+    let (fleet, _) = fleet(
+        config,
+        &Secrets::environment(),
+        Protected::default(),
+        Kept::nowhere(),
+    )?;
+    Ok(fleet.register(Toolbox::builder())?.build())
+}
+
+/// Everything that is connected.
+fn fleet(
+    config: &Config,
+    secrets: &Secrets,
+    protected: Protected,
+    notes: Kept,
+) -> Result<(Fleet, Infra), Error> {
+    let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
+    let local = config
+        .infrastructure
+        .local
+        .then(|| LocalHost::new(runner, config.tools))
+        .transpose()?;
+    let mut further: Vec<Arc<dyn Source>> = vec![Arc::new(Knowledge)];
+    if let Some(host) = &local {
+        further.push(Arc::new(host.clone()));
+    }
+    let infra = Infra::new(&config.infrastructure, secrets, further)?;
+    let fleet = Fleet::new(infra.clone(), local, Some(Arc::new(notes)), config.tools);
+    Ok((fleet, infra))
+}
