@@ -20,7 +20,7 @@ use interlock_config::Config;
 use interlock_engine::{Engine, Prompts, Queue, Registry, Setup, ToolSet};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_executor::{Inventory, Toolbox};
-use interlock_gate::{Catalogue, Gate};
+use interlock_gate::{Catalogue, Gate, Options as GateOptions};
 use interlock_infra::{Infra, Secrets, Source};
 use interlock_mask::Masker;
 use interlock_model::Models;
@@ -86,6 +86,7 @@ pub struct Assembly<'a> {
     masked: Vec<String>,
     models: Option<Models>,
     tools: Option<Tools>,
+    gate: GateOptions,
 }
 
 /// Tools in place of those that the configuration connects.
@@ -118,6 +119,7 @@ impl<'a> Assembly<'a> {
             masked: Vec::new(),
             models: None,
             tools: None,
+            gate: config.gate_options(),
         }
     }
 
@@ -167,6 +169,13 @@ impl<'a> Assembly<'a> {
         self
     }
 
+    /// With a gate that is set this way, in place of what the configuration says: for tests.
+    #[must_use]
+    pub fn gate(mut self, options: GateOptions) -> Self {
+        self.gate = options;
+        self
+    }
+
     /// The engine over a store at this place, signed with the configured key.
     pub fn open(self, store: &Options) -> Result<Assembled, Error> {
         let keyring = keyring(self.config, &self.folders)?;
@@ -193,8 +202,8 @@ impl<'a> Assembly<'a> {
             Some(models) => models.clone(),
             None => Models::new(config.models.clone())?,
         };
-        let masked = models.secret_forms().into_iter().chain(self.masked.clone());
-        let masker = Masker::new(&config.mask)?.with_values(masked);
+        let values = models.secret_forms().into_iter().chain(self.masked.clone());
+        let masker = Masker::new(&config.mask)?.with_values(values);
         let prompts = match &config.prompts.folder {
             Some(folder) => Prompts::with_folder(folder),
             None => Prompts::built_in(),
@@ -214,7 +223,7 @@ impl<'a> Assembly<'a> {
                 Arc::new(fleet.inventory()) as Arc<dyn Inventory>,
             ),
         };
-        let gate = Gate::new(catalogue, config.gate_options());
+        let gate = Gate::new(catalogue, self.gate.clone());
         let setup = Setup {
             store,
             models,

@@ -1,5 +1,10 @@
 //! A tool of a crate of its own goes through the gate like every other one.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "the functions that tests share are test code too"
+)]
+
 use std::sync::Arc;
 
 use interlock_example_tool_family::{RackLight, TOOLS};

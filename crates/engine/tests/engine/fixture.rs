@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use interlock_assembly::{Assembly, Folders};
+use interlock_config::Config;
 use interlock_dialect::Dialect;
 use interlock_engine::{
-    AgentOptions, Barred, ChainOptions, Defaults, Engine, Error, Limits, Opened, Outcome, Person, Prompts,
-    Registry, Setup, StageOptions, Submission, Success, ToolSet,
+    AgentOptions, Barred, ChainOptions, Engine, Error, Limits, Opened, Outcome, Person, StageOptions,
+    Submission, Success,
 };
 use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
 use interlock_gate::{
-    ApprovalToken, Catalogue, FourEyes, Gate, Hold, Options, Plan, ReadTarget, ResolvedResource, Started,
-    Where,
+    ApprovalToken, Catalogue, FourEyes, Hold, Options, Plan, ReadTarget, ResolvedResource, Started, Where,
 };
-use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
 use interlock_protocol::{
     Arguments, ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact,
     Observation, ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
 };
-use interlock_store::{Holds, Options as StoreOptions, QueueLimits, Store};
+use interlock_store::{Holds, Options as StoreOptions, Store};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -417,31 +417,21 @@ impl Lab {
             let executor: Arc<dyn Executor> = folder.clone();
             builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
         }
-        let setup = Setup {
-            store: store.clone(),
-            models,
-            inventory: folder.clone(),
-            tools: Registry::new(
-                ToolSet::new(
-                    Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate),
-                    builder.build(),
-                )
-                .unwrap(),
-            ),
-            masker: Masker::built_in(),
-            prompts: Prompts::built_in().unwrap(),
-            agents: wish.agents,
-            chains: wish.chains,
-            defaults: Defaults {
-                model: wish.scripts.first().map(|(name, _)| name.clone()),
-                ..Defaults::default()
-            },
-            limits: wish.limits,
-            queue: QueueLimits { max_pending: 1000 },
-            level: wish.level,
-            four_eyes: wish.four_eyes,
-            checkpoint: wish.checkpoint,
-        };
+        let mut config = Config::default();
+        config.agents = wish.agents;
+        config.chains = wish.chains;
+        config.defaults.model = wish.scripts.first().map(|(name, _)| name.clone());
+        let (mut setup, _) = Assembly::of(&config)
+            .folders(Folders::within(root))
+            .models(models)
+            .tools(Catalogue::built_in().unwrap(), builder.build(), folder.clone())
+            .gate(wish.gate)
+            .setup(store.clone())
+            .unwrap();
+        setup.limits = wish.limits;
+        setup.level = wish.level;
+        setup.four_eyes = wish.four_eyes;
+        setup.checkpoint = wish.checkpoint;
         Self {
             engine: Engine::new(setup).unwrap(),
             folder,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use interlock_assembly::{Assembly, Folders};
 use interlock_config::Config;
-use interlock_engine::{Defaults, Engine, Limits, Prompts, Registry, Setup, ToolSet};
+use interlock_engine::Engine;
 use interlock_executor::{BoxFuture, Inventory, Reading, Toolbox};
-use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource};
+use interlock_gate::{Catalogue, ResolvedResource};
 use interlock_infra::{Infra, Secrets as InfraSecrets};
-use interlock_mask::Masker;
 use interlock_model::{Client as Model, Models, Options as ModelOptions, Provider, Script, Secrets};
 use interlock_protocol::{
     ContentHash, ControlLevel, EventBody, Expectation, ResourceId, Role, SessionId, SessionKind,
@@ -69,33 +69,18 @@ fn engine(store: &Store, folder: &Path, reply: &Value) -> Engine {
     let entries = BTreeMap::from([("script".to_owned(), options.clone())]);
     let models = Models::with_secrets(entries, Secrets::environment()).expect("models");
     models.insert(Model::scripted_with("script", parsed, options));
+    let mut config = Config::default();
+    config.defaults.model = Some("script".to_owned());
+    config.queue.max_pending = 10_000;
+    config.control.level = ControlLevel::Controlled;
     let catalogue = Catalogue::built_in().expect("the catalogue");
-    Engine::new(Setup {
-        store: store.clone(),
-        models,
-        inventory: Arc::new(Nowhere),
-        tools: Registry::new(
-            ToolSet::new(
-                Gate::new(Arc::new(catalogue), GateOptions::default()),
-                Toolbox::builder().build(),
-            )
-            .expect("the tools"),
-        ),
-        masker: Masker::built_in(),
-        prompts: Prompts::built_in().expect("prompts"),
-        agents: BTreeMap::new(),
-        chains: BTreeMap::new(),
-        defaults: Defaults {
-            model: Some("script".to_owned()),
-            ..Defaults::default()
-        },
-        limits: Limits::default(),
-        queue: QueueLimits { max_pending: 10_000 },
-        level: ControlLevel::Controlled,
-        four_eyes: FourEyes::default(),
-        checkpoint: None,
-    })
-    .expect("an engine")
+    Assembly::of(&config)
+        .folders(Folders::within(folder))
+        .models(models)
+        .tools(catalogue, Toolbox::builder().build(), Arc::new(Nowhere))
+        .over(store.clone())
+        .expect("an engine")
+        .engine
 }
 
 impl Site {
