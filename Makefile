@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-roots test-web test-api test-realmodel test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model web
+.PHONY: help demo build test test-rust test-roots test-web test-api test-model test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -76,11 +76,10 @@ test-api: web ## let schemathesis loose on the API, as everybody there can be (o
 	cargo build --locked --package interlock --package interlock-confine --package interlock-lab
 	@scripts/test-api
 
-# A real small model on loopback, if there is one here: nobody scripted what it says.
-REALMODEL ?= ../shared/realmodel/start
-
-test-realmodel: build ## let a real small model loose on this machine (optional; needs REALMODEL)
-	@REALMODEL="$(REALMODEL)" INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" scripts/test-realmodel
+# A real model, on any server that speaks the OpenAI API. No weights are fetched.
+test-model: build ## let a real model loose on this machine and the lab (optional; needs MODEL_URL=http://127.0.0.1:8080/v1)
+	@MODEL_URL="$(MODEL_URL)" MODEL="$(MODEL)" MODEL_KEY="$(MODEL_KEY)" \
+	  INTERLOCK="$${CARGO_TARGET_DIR:-$$PWD/target}/release/interlock" scripts/test-model
 
 test-sandbox: ## run every command that must be refused inside the read sandboxes of the lab, and compare every file (some minutes)
 	INTERLOCK_ALL_EXAMPLES=1 cargo test --locked --package interlock-lab --test sandbox -- --nocapture prove
@@ -91,10 +90,8 @@ audit-walls: ## run every command that the analysis refuses as a read, and look 
 	cargo test --locked --package interlock-exec --lib tests::prove::with_an_analysis -- --nocapture
 
 # How many reads of a corpus succeed in the sandbox, compared with how many do without it.
-READS ?= ../shared/corpora/tldr-reads-public.tsv
-
-audit-reads: ## count the reads of a corpus that succeed with and without the sandbox (optional; needs READS)
-	@if [ ! -e "$(READS)" ]; then printf 'skipped: there is no corpus at %s\n' "$(READS)"; else \
+audit-reads: ## count the reads of a corpus that succeed with and without the sandbox (optional; needs READS=a.tsv)
+	@if [ ! -e "$(READS)" ]; then printf 'SKIPPED: no corpus was named; make audit-reads READS=a.tsv\n'; else \
 	  cargo build --locked --package interlock-confine && \
 	  INTERLOCK_READS="$$(realpath "$(READS)")" cargo test --locked --package interlock-tools --lib tests::audit -- --nocapture; fi
 
