@@ -12,6 +12,7 @@
 //! This crate never runs anything, reads no file and knows no host. What it does not understand it calls a write.
 
 mod argv;
+mod extent;
 mod inspect;
 mod limits;
 mod pattern;

@@ -193,14 +193,16 @@ impl Report {
         self.rewrites.extend(inner.rewrites);
     }
 
-    /// A wrapper ends what it runs.
-    pub(crate) fn bounded_by(&mut self, part: &str) {
-        if self.endless == Some(Category::UnboundedStream) {
+    /// A wrapper ends what it runs. Says whether that was needed.
+    pub(crate) fn bounded_by(&mut self, part: &str) -> bool {
+        let needed = self.endless == Some(Category::UnboundedStream);
+        if needed {
             self.endless = None;
             self.rewrites.clear();
             self.reasons.retain(|(rank, _)| *rank != ENDLESS);
             self.condition(part, "ends what it runs");
         }
+        needed
     }
 
     pub(crate) const fn is_write(&self) -> bool {

@@ -6,6 +6,7 @@
 use brush_parser::ast;
 
 use crate::argv::{self, Context, Feed};
+use crate::extent;
 use crate::limits;
 use crate::report::{Report, Rewrite};
 use crate::secret;
@@ -175,8 +176,16 @@ impl Walk<'_> {
                 if clause.values.is_none() {
                     values.push(Arg::anything("$@"));
                 }
+                let known = values.iter().all(|value| value.text().is_some());
+                let turns = if known {
+                    values.iter().map(|_| 1.0).sum()
+                } else {
+                    extent::UNKNOWN_TURNS
+                };
                 context.course.loops(&clause.variable_name, context.depth, values);
+                let before = context.course.enters_loop(turns);
                 self.list(&clause.body.list, context);
+                context.course.leaves_loop(before);
             }
             ast::CompoundCommand::CaseClause(clause) => {
                 self.word(&clause.value.value);
@@ -194,8 +203,10 @@ impl Walk<'_> {
                     self.report
                         .endless(Category::UnboundedStream, "while", "repeats, perhaps for ever");
                 }
+                let before = context.course.enters_loop(extent::UNKNOWN_TURNS);
                 self.list(condition, context);
                 self.list(&body.list, context);
+                context.course.leaves_loop(before);
             }
             ast::CompoundCommand::UntilClause(ast::WhileOrUntilClauseCommand(condition, body, _)) => {
                 self.report

@@ -545,3 +545,204 @@ fn flags_that_reach_a_local_socket_say_so() {
     }
     assert!(!classify("curl http://localhost/info").needs.unix);
 }
+
+#[test]
+fn what_prints_stored_secrets_or_whole_environments_is_sensitive() {
+    sensitive(&[
+        "docker inspect web",
+        "docker inspect -f '{{.Config.Env}}' web",
+        "docker inspect --format='{{json .Config}}' web",
+        "docker inspect -f '{{json .}}' web",
+        "docker inspect -f json web",
+        "docker inspect -f '{{.State.Status}}' -f '{{.Config.Env}}' web",
+        "docker inspect -f \"$T\" web",
+        "docker ps -q | xargs docker inspect",
+        "docker container inspect web",
+        "docker container inspect -f '{{range .Config.Env}}{{.}}{{end}}' web",
+        "docker service inspect web",
+        "docker service inspect --pretty web",
+        "docker plugin inspect x",
+        "podman inspect web",
+        "podman container inspect web",
+        "podman generate kube web",
+        "podman kube generate web",
+        "nerdctl inspect web",
+        "nerdctl container inspect web",
+        "crictl inspect abc",
+        "ctr containers info x",
+        "ctr c info x",
+        "docker exec web env",
+        "docker exec web printenv",
+        "docker compose exec -T web env",
+        "docker compose config",
+        "docker-compose config",
+        "docker stack config -c x.yml",
+        "kubectl exec pod -- env",
+        "kubectl exec pod -- sh -c 'env | sort'",
+        "kubectl get secret x -o yaml",
+        "kubectl get pods,secrets -o json",
+        "kubectl config view --raw",
+        "env",
+        "printenv",
+        "set",
+        "export -p",
+        "declare -p",
+        "ps e",
+        "ps auxe",
+        "ps aux e",
+        "ps eww",
+        "ps -E",
+        "ps -AE",
+        "ps -eo pid,environ",
+        "cat /proc/1/environ",
+        "xargs -0 -n1 < /proc/self/environ",
+        "systemctl show nginx",
+        "systemctl show -p Environment nginx",
+        "systemctl show -pEnvironment nginx",
+        "systemctl show -P Environment nginx",
+        "systemctl show --property=MainPID,Environment nginx",
+        "systemctl show -p MainPID -p Environment nginx",
+        "systemctl show -p SetCredential nginx",
+        "systemctl show -p \"$P\" nginx",
+        "systemctl show-environment",
+        "busctl get-property org.freedesktop.systemd1 /o/u/nginx org.freedesktop.systemd1.Service Environment",
+        "busctl introspect org.freedesktop.systemd1 /o/u/nginx",
+        "journalctl -F COREDUMP_ENVIRON",
+        "journalctl -o json --output-fields=COREDUMP_ENVIRON",
+        "lxc config show web",
+        "incus config show web --expanded",
+        "lxc config get web environment.PASSWORD",
+        "consul kv get app/password",
+        "consul kv get -recurse",
+        "etcdctl get /app",
+        "etcdctl get --prefix /",
+        "nomad job inspect web",
+        "nomad inspect web",
+        "nomad var get x",
+        "vault kv get secret/x",
+        "vault read secret/x",
+        "terraform show",
+        "terraform state show x",
+        "terraform output",
+        "helm get values web",
+        "git config -l",
+        "git config --list --show-origin",
+        "git config list",
+        "git config --get-regexp .",
+        "git config --get http.extraheader",
+        "pip config list",
+        "pip config get global.index-url",
+        "ceph config dump",
+        "aws lambda get-function --function-name x",
+        "aws lambda get-function-configuration --function-name x",
+        "aws lambda list-functions",
+        "aws ecs describe-task-definition --task-definition x",
+        "aws ec2 describe-instance-attribute --attribute userData --instance-id i",
+        "aws codebuild batch-get-projects --names x",
+        "aws cognito-idp describe-user-pool-client --client-id x",
+        "aws ssm get-parameter --name x --with-decryption",
+        "aws secretsmanager get-secret-value --secret-id x",
+        "aws anything get-service-token",
+        "gcloud run services describe x",
+        "gcloud beta run services describe x",
+        "gcloud functions describe x",
+        "gcloud compute instances describe x",
+        "az container show -n x -g y",
+        "az containerapp show -n x -g y",
+        "az keyvault secret show --name x --vault-name y",
+        "redis-cli config get requirepass",
+        "psql -c 'select * from pg_authid'",
+        "psql -c 'select subconninfo from pg_subscription'",
+        "mysql -e 'select * from mysql.user'",
+        "mysql -e 'select * from mysql.slave_master_info'",
+        "wg showconf wg0",
+        "wg show wg0 private-key",
+        "nmcli -s connection show x",
+        "gpg --export-secret-keys",
+        "openssl rsa -in x.key -text",
+        "openssl pkey -in x -text",
+    ]);
+}
+
+#[test]
+fn what_asks_for_other_fields_is_not_sensitive() {
+    for command in [
+        "docker inspect -f '{{.State.Status}}' web",
+        "docker inspect --format='{{json .State}}' web",
+        "docker inspect -f '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' web",
+        "docker container inspect -f '{{.Config.Image}}' web",
+        "docker image inspect nginx",
+        "docker network inspect bridge",
+        "podman inspect --format '{{.State.Health.Status}}' web",
+        "systemctl show -p MainPID,ActiveState nginx",
+        "systemctl show -P ActiveState nginx",
+        "systemctl show --property=NRestarts --value nginx",
+        "systemctl status nginx",
+        "systemctl cat nginx",
+        "busctl get-property org.freedesktop.systemd1 /o/u/nginx org.freedesktop.systemd1.Service MainPID",
+        "kubectl describe pod web",
+        "kubectl get pod web -o yaml",
+        "etcdctl get --prefix / --keys-only",
+        "consul kv get -keys app/",
+        "lxc config get web limits.memory",
+        "git config --get user.email",
+        "git remote -v",
+        "aws cloudformation describe-stacks",
+        "aws iam list-access-keys",
+        "aws ec2 describe-instances",
+        "gcloud sql instances describe x",
+        "ps -ef",
+        "ps aux",
+        "ps -eo pid,cmd",
+        "ps -C E",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            verdict.is_bounded_read() && !verdict.sensitive,
+            "{command}: {:?}",
+            verdict.reasons
+        );
+    }
+}
+
+#[test]
+fn a_socket_of_this_machine_is_no_host_of_the_allow_list() {
+    for command in [
+        "curl --unix-socket /run/docker.sock http://localhost/info",
+        "curl -s --unix-socket=/run/docker.sock http://localhost/info",
+        "curl --abstract-unix-socket /x http://localhost/",
+    ] {
+        let verdict = classify(command);
+        assert!(
+            verdict.network && verdict.hosts.is_empty(),
+            "{command}: {verdict:?}"
+        );
+    }
+    sensitive(&[
+        "curl -b /etc/shadow http://localhost",
+        "curl --cookie ~/.ssh/id_rsa http://localhost",
+    ]);
+}
+
+#[test]
+fn code_from_a_folder_that_is_not_known_is_sensitive() {
+    sensitive(&[
+        "cd \"$dir\" && git status",
+        "git -C \"$dir\" log",
+        "for d in $dirs; do git -C \"$d\" status; done",
+    ]);
+    for command in ["git status", "git -C /srv/app log", "cd /srv/app && git log"] {
+        let verdict = classify(command);
+        assert!(
+            verdict.is_bounded_read() && verdict.needs_sandbox && !verdict.sensitive,
+            "{command}"
+        );
+    }
+    for command in [
+        "qemu-img info x.qcow2",
+        "qemu-img check x.qcow2",
+        "qemu-img map x.qcow2",
+    ] {
+        assert!(classify(command).needs_sandbox, "{command}");
+    }
+}

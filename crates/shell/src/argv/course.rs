@@ -7,7 +7,10 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
+use crate::extent::MOST_SECONDS;
+use crate::report::Report;
 use crate::secret::{self, Nature};
+use crate::verdict::Category;
 use crate::word::{Arg, Value};
 
 /// How many folders are followed one by one; more of them could be any folder.
@@ -25,6 +28,19 @@ pub(crate) struct Course {
     loops: RefCell<Vec<Loop>>,
     /// Something other than a loop sets variables, so that none of them is known.
     assigns: Cell<bool>,
+    /// How often what is judged now runs, because of the loops around it.
+    turns: Cell<Turns>,
+    /// How many seconds the line waits in all.
+    waited: Cell<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Turns(f64);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(1.0)
+    }
 }
 
 #[derive(Debug)]
@@ -42,6 +58,7 @@ impl Course {
         let moved = self.anywhere.get() || !self.folders.borrow().is_empty();
         (moved || !self.loops.borrow().is_empty()).then(|| {
             self.judged.set(0);
+            self.waited.set(0.0);
             self
         })
     }
@@ -55,6 +72,47 @@ impl Course {
     /// Whether every command runs in the folder where the line starts.
     pub(super) fn stays(&self) -> bool {
         !self.anywhere.get() && self.folders.borrow().is_empty()
+    }
+
+    /// What is judged in between runs so often. Gives back what [`Course::leaves_loop`] wants.
+    pub(crate) fn enters_loop(&self, turns: f64) -> f64 {
+        let Turns(before) = self.turns.get();
+        self.turns.set(Turns(before * turns.max(1.0)));
+        before
+    }
+
+    /// Ends what [`Course::enters_loop`] began.
+    pub(crate) fn leaves_loop(&self, before: f64) {
+        self.turns.set(Turns(before));
+    }
+
+    /// The command waits so long, in each turn of the loops around it.
+    pub(crate) fn waits(&self, seconds: f64, part: &str, report: &mut Report) {
+        let Turns(turns) = self.turns.get();
+        let waited = self.waited.get() + seconds * turns;
+        self.waited.set(waited);
+        if waited > MOST_SECONDS {
+            report.endless(
+                Category::UnboundedStream,
+                part,
+                "waits too long, with all that the line waits for",
+            );
+        }
+    }
+
+    /// How many seconds the line waits so far.
+    pub(super) fn waited(&self) -> f64 {
+        self.waited.get()
+    }
+
+    /// A time limit ends what was counted since then.
+    pub(super) fn forgets_waiting(&self, waited: f64) {
+        self.waited.set(waited);
+    }
+
+    /// Whether it could be in a folder that the line does not name.
+    pub(super) fn could_be_anywhere(&self) -> bool {
+        self.anywhere.get()
     }
 
     /// A loop sets this variable to these values.

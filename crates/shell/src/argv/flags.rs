@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::parse::{NETWORK, Parse};
 use super::values::host_of;
+use crate::extent::{self, Unit};
 use crate::secret;
 use crate::table::{Flag, FlagEffect, FlagName, FlagValue, Kind, Style};
 use crate::verdict::Risk;
@@ -55,6 +56,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         if self.chain.iter().any(|n| n.numeric) && known[1..].bytes().all(|b| b.is_ascii_digit()) {
             self.seen.bound = true;
+            self.seen.far |= !extent::ends_after_lines(&known[1..]);
             self.kept.push(Cow::Borrowed(&arg.raw));
             return Taken::Args(1);
         }
@@ -305,19 +307,21 @@ impl<'p, 'a> Parse<'p, 'a> {
         match flag.effect {
             FlagEffect::Harmless => {}
             FlagEffect::Bound => {
-                self.seen.cut |=
-                    node.cuts && text.is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
-                let waits = dashed.ends_with("timeout");
-                let endless = text.is_some_and(|text| {
-                    matches!(text, "all" | "-1" | "inf" | "infinity")
-                        || waits && (text.starts_with('-') || text.trim_end_matches(['s', 'm', 'h']) == "0")
-                });
+                self.seen.cut |= node.cuts && text.is_some_and(extent::ends_after_bytes);
+                // `journalctl -n all`: the value is optional, and taken from the next word where it could be one.
+                let behind = next
+                    .and_then(Arg::text)
+                    .filter(|text| *text == "all" || text.starts_with(|c: char| c.is_ascii_digit()));
                 self.seen.bound |= match &flag.value {
                     // Only these values end it: `--watch=false`.
                     FlagValue::Required(Kind::OneOf(words)) | FlagValue::Optional(Kind::OneOf(words)) => {
                         text.is_some_and(|text| Kind::allows(words, text))
                     }
-                    _ => !endless && !off,
+                    FlagValue::Required(kind) | FlagValue::Optional(kind) if value.is_some() => {
+                        self.ends(kind, text) && !off
+                    }
+                    FlagValue::Optional(kind @ Kind::Lines) if behind.is_some() => self.ends(kind, behind),
+                    _ => !off,
                 };
             }
             FlagEffect::Net => {
@@ -370,6 +374,34 @@ impl<'p, 'a> Parse<'p, 'a> {
         count
     }
 
+    /// Whether a value of a flag that bounds ends anything. One that ends it too late takes back what others say.
+    fn ends(&mut self, kind: &Kind, text: Option<&str>) -> bool {
+        let limit = extent::time_limit;
+        let seconds = match (kind, text) {
+            (Kind::Lines, Some(text)) => extent::ends_after_lines(text).then_some(0.0),
+            (Kind::Bytes, Some(text)) => extent::ends_after_bytes(text).then_some(0.0),
+            (Kind::Until, Some(text)) => extent::comes_soon(text, now()).then_some(0.0),
+            (Kind::Limit(unit), Some(text)) => limit(text, *unit),
+            (Kind::Autostop, Some(text)) => match text.split_once(':') {
+                Some(("duration", seconds)) => limit(seconds, Unit::Seconds),
+                Some(("packets", packets)) => extent::ends_after_lines(packets).then_some(0.0),
+                _ => None,
+            },
+            (Kind::Count, Some(text)) => extent::rounds(text).map(|rounds| {
+                self.seen.rounds = Some(self.seen.rounds.map_or(rounds, |before| before.max(rounds)));
+                0.0
+            }),
+            (
+                Kind::Lines | Kind::Bytes | Kind::Until | Kind::Limit(_) | Kind::Autostop | Kind::Count,
+                None,
+            ) => None,
+            _ => Some(0.0),
+        };
+        self.seen.far |= seconds.is_none();
+        self.seen.seconds = self.seen.seconds.max(seconds.unwrap_or(0.0));
+        seconds.is_some()
+    }
+
     /// Whether a word, taken as a flag, would write or run something.
     fn is_harmful_flag(&self, text: &str) -> bool {
         let Some(rest) = text.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
@@ -386,4 +418,10 @@ impl<'p, 'a> Parse<'p, 'a> {
                     .is_some_and(harmful)
         })
     }
+}
+
+/// Seconds since 1970. What has passed stays passed: a moment that ends a command today ends it tomorrow too.
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

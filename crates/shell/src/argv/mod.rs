@@ -5,6 +5,7 @@
 mod course;
 mod flags;
 mod parse;
+mod template;
 mod values;
 
 use crate::inspect;

@@ -4,12 +4,16 @@ use std::borrow::Cow;
 
 use super::flags::Taken;
 use super::{Context, Feed, bare, endless_why, judge};
+use crate::extent::MOST_SECONDS;
 use crate::inspect;
 use crate::report::Report;
 use crate::script;
 use crate::table::{Bare, FlagName, FlagValue, Kind, Loads, Node, Operands, RewriteRule, Style};
 use crate::verdict::{Category, Needs, Risk};
 use crate::word::Arg;
+
+/// Why a bound that is there does not count.
+const FAR: &str = "is told to end, but not soon";
 
 /// What reaching a host needs.
 pub(super) const NETWORK: Needs = Needs {
@@ -25,6 +29,13 @@ pub(super) const NETWORK: Needs = Needs {
 pub(super) struct Seen {
     pub(super) follow: Option<String>,
     pub(super) bound: bool,
+    /// A bound was given that ends nothing, or not soon.
+    pub(super) far: bool,
+    /// How many rounds it was told to do, and the time between two of them.
+    pub(super) rounds: Option<f64>,
+    pub(super) interval: Option<f64>,
+    /// How long it was told to run or to wait.
+    pub(super) seconds: f64,
     /// It reads no more than a number of bytes, so that also a file without an end ends.
     pub(super) cut: bool,
     pub(super) tty: Option<String>,
@@ -58,6 +69,8 @@ pub(super) struct Parse<'p, 'a> {
     pub(super) guessed: Vec<&'static Node>,
     /// Where the command starts that a wrapper runs.
     pub(super) inner: Option<usize>,
+    /// The sub-commands as they were written.
+    pub(super) typed: Vec<&'p str>,
 }
 
 impl<'p, 'a> Parse<'p, 'a> {
@@ -78,6 +91,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             bare_flag: false,
             guessed: Vec::new(),
             inner: None,
+            typed: Vec::new(),
         }
     }
 
@@ -227,6 +241,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         match found {
             Some(sub) => {
                 self.enter(sub, at + 1);
+                self.typed.push(name);
                 // `parted /dev/sda print`: the sub-command `*` is a device.
                 if name.contains('/') {
                     self.opens_device(&Kind::Text, arg, &arg.raw);
@@ -270,6 +285,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         self.kept
             .extend(rest.iter().map(|arg| Cow::Borrowed(arg.raw.as_ref())));
         let mut inner = Report::new();
+        let waited = self.context.course.waited();
         match node.operands.as_ref().and_then(|o| o.at(self.seen.operands)) {
             Some(Kind::Shell) => {
                 // What is not known stands as some word: the rest of it still counts.
@@ -290,7 +306,11 @@ impl<'p, 'a> Parse<'p, 'a> {
             inner.needs(NETWORK);
         }
         if let Some(duration) = &self.seen.duration {
-            inner.bounded_by(&format!("{} {duration}", self.called()));
+            let part = format!("{} {duration}", self.called());
+            if inner.bounded_by(&part) {
+                self.context.course.forgets_waiting(waited);
+                self.context.course.waits(self.seen.seconds, &part, &mut inner);
+            }
         }
         let called = self.called();
         if node.hands_over == Some(true) && inner.needs_sandbox {
@@ -304,9 +324,21 @@ impl<'p, 'a> Parse<'p, 'a> {
         self.report.absorb(inner);
     }
 
+    /// Whether what was given ends it soon: every bound, and the rounds together with the time between them.
+    fn ends_soon(&mut self) -> bool {
+        let every = self.chain.iter().rev().find_map(|node| node.every).unwrap_or(1.0);
+        if let Some(rounds) = self.seen.rounds {
+            let takes = rounds * self.seen.interval.unwrap_or(every);
+            self.seen.far |= takes > MOST_SECONDS;
+            self.seen.seconds = self.seen.seconds.max(takes);
+        }
+        self.seen.bound && !self.seen.far
+    }
+
     pub(super) fn conclude(mut self) -> Option<String> {
         let node = self.node();
         let called = self.called();
+        let ends_soon = self.ends_soon();
         let waits_for_command = self.seen.operands > 0 && self.next_is_command();
         let no_file = node.bare == Bare::Stdin
             && self.seen.files == 0
@@ -373,13 +405,31 @@ impl<'p, 'a> Parse<'p, 'a> {
                     self.report.reaches(None, &called);
                 }
             }
-            if node.sensitive && !self.seen.help {
-                self.report.secret(&called, "prints secrets");
+            let selected = node.selects.iter().any(|flag| self.seen.flags.contains(flag));
+            if node.sensitive && !selected && !self.seen.help {
+                let why = match node.selects.first() {
+                    None => "prints secrets".to_owned(),
+                    Some(flag) => format!("prints secrets among the rest; {flag} can ask for less"),
+                };
+                self.report.secret(&called, why);
             }
             if node.conditional {
                 self.report
                     .condition(&called, "reads with these arguments; it could also write");
             }
+        }
+        let typed = self.typed.join(" ");
+        let names_secrets = self.chain[0].shows.iter().any(|call| {
+            typed
+                .strip_suffix(call.as_str())
+                .is_some_and(|before| before.is_empty() || before.ends_with(' '))
+        }) || self
+            .chain
+            .iter()
+            .zip(std::iter::once(&"").chain(&self.typed))
+            .any(|(node, word)| node.name.ends_with('*') && fetches_a_secret(word));
+        if names_secrets && !self.seen.help {
+            self.report.secret(&called, "prints secrets");
         }
         if let Some(tty) = self.seen.tty.take() {
             self.report
@@ -388,18 +438,30 @@ impl<'p, 'a> Parse<'p, 'a> {
         let always = self.chain.iter().rev().find_map(|node| node.always);
         if let Some(category) = always.filter(|category| {
             let interactive = *category == Category::InteractiveRepl;
-            !(self.seen.help || self.seen.bound || self.seen.ran && interactive)
+            !(self.seen.help || ends_soon || self.seen.ran && interactive)
         }) {
-            self.report.endless(category, &called, endless_why(category));
+            let why = if self.seen.bound && self.seen.far {
+                FAR
+            } else {
+                endless_why(category)
+            };
+            self.report.endless(category, &called, why);
             if category != Category::UnboundedStream {
                 self.report.write(node.risk, &called, "is interactive");
             }
-        } else if let Some(follow) = self.seen.follow.take().filter(|_| !self.seen.bound) {
-            self.report.endless(
-                Category::UnboundedStream,
-                &follow,
-                endless_why(Category::UnboundedStream),
-            );
+        } else if let Some(follow) = self.seen.follow.take() {
+            if !ends_soon {
+                let why = if self.seen.bound {
+                    FAR
+                } else {
+                    endless_why(Category::UnboundedStream)
+                };
+                self.report.endless(Category::UnboundedStream, &follow, why);
+            } else if !self.seen.help {
+                self.context.course.waits(self.seen.seconds, &called, self.report);
+            }
+        } else if always.is_some() && !self.seen.help {
+            self.context.course.waits(self.seen.seconds, &called, self.report);
         }
         if !self.report.is_write() {
             let why = if node.pure {
@@ -430,6 +492,13 @@ impl<'p, 'a> Parse<'p, 'a> {
                 called,
                 "runs code that its folder or the data that it reads can name: a read only inside a sandbox",
             );
+            // A sandbox keeps the code from writing and from connecting, not from reading. Whose code it is depends on the folder.
+            if self.context.course.could_be_anywhere() {
+                self.report.secret(
+                    called,
+                    "runs code that a folder which is not known can name, and that code can show secrets",
+                );
+            }
             // The sandbox opens the sockets that the program needs, and the code decides what it does with them.
             let needed = self.report.needed();
             if needed.unix {
@@ -495,4 +564,26 @@ fn given_flags(node: &Node, args: &[Arg<'_>]) -> Vec<FlagName> {
         }
     }
     given
+}
+
+/// Whether a sub-command that the table knows only by a pattern fetches a secret, by its name: `get-session-token`.
+fn fetches_a_secret(name: &str) -> bool {
+    let mut words = name.split(['-', '_']);
+    let lists = words
+        .next()
+        .is_some_and(|verb| matches!(verb, "list" | "describe" | "wait"));
+    !lists
+        && words.any(|word| {
+            matches!(
+                word,
+                "secret"
+                    | "secrets"
+                    | "password"
+                    | "passwords"
+                    | "token"
+                    | "tokens"
+                    | "credential"
+                    | "credentials"
+            )
+        })
 }

@@ -2,6 +2,8 @@
 
 use super::Context;
 use super::parse::{NETWORK, Parse};
+use super::template;
+use crate::extent::{self, Unit};
 use crate::inspect;
 use crate::report::Report;
 use crate::script;
@@ -124,6 +126,15 @@ impl Parse<'_, '_> {
         if !matches!(kind, Kind::Host | Kind::Url) {
             self.address(arg, &arg.raw, false);
         }
+        match kind {
+            Kind::Interval(_) => {
+                self.seen
+                    .follow
+                    .get_or_insert_with(|| arg.raw.clone().into_owned());
+            }
+            Kind::Count => self.counts(arg),
+            _ => {}
+        }
         self.value(kind, arg, &arg.raw);
     }
 
@@ -137,7 +148,6 @@ impl Parse<'_, '_> {
                 .secret(part, "prints a variable that is named like a secret");
         }
         match kind {
-            Kind::Pattern => {}
             Kind::Text => {
                 // Text is what the table does not know to be opened. A program may open it all the same.
                 if !node.pure && self.context.course.names_secret(arg, self.context.depth) {
@@ -238,6 +248,27 @@ impl Parse<'_, '_> {
                     );
                 }
             }
+            Kind::Fields => {
+                if arg
+                    .text()
+                    .is_none_or(|text| !template::asks_for_named_fields(text))
+                {
+                    self.report
+                        .secret(part, "could show the environment, which holds secrets");
+                }
+            }
+            Kind::Properties => {
+                if arg.text().is_none_or(|text| {
+                    let text = text.to_ascii_lowercase();
+                    text.is_empty()
+                        || ["environ", "credential", "*"]
+                            .iter()
+                            .any(|word| text.contains(word))
+                }) {
+                    self.report
+                        .secret(part, "could show the environment, which holds secrets");
+                }
+            }
             Kind::NoneOf(words) => {
                 if arg.text().is_none_or(|text| Kind::allows(words, text)) {
                     let called = self.called();
@@ -285,13 +316,11 @@ impl Parse<'_, '_> {
                     "changes what its argument names",
                 );
             }
-            Kind::Interval => {
-                self.seen.follow.get_or_insert_with(|| part.to_owned());
+            Kind::Interval(unit) => {
+                // What is not known could be any time.
+                let interval = arg.text().and_then(|text| extent::time(text, *unit));
+                self.seen.interval = Some(interval.unwrap_or(f64::INFINITY));
             }
-            Kind::Count => match arg.text().and_then(|text| text.parse::<u64>().ok()) {
-                Some(count) if count > 0 => self.seen.bound = true,
-                _ => {}
-            },
             Kind::Sampler => {
                 let numeric = arg.text().is_none_or(|text| text.parse::<f64>().is_ok());
                 if numeric {
@@ -299,23 +328,47 @@ impl Parse<'_, '_> {
                     match self.seen.numbers {
                         1 => {
                             self.seen.follow.get_or_insert_with(|| part.to_owned());
+                            self.value(&Kind::Interval(Unit::Seconds), arg, part);
                         }
-                        2 if arg
-                            .text()
-                            .is_some_and(|text| text.parse::<u64>().is_ok_and(|n| n > 0)) =>
-                        {
-                            self.seen.bound = true;
-                        }
+                        2 => self.counts(arg),
                         _ => {}
                     }
                 }
             }
-            Kind::Duration => {
-                if arg.text().is_some_and(ends) {
-                    self.seen.duration = Some(part.to_owned());
-                } else if !node.operands.as_ref().is_some_and(Operands::runs) && arg.text() != Some("0") {
-                    self.report
-                        .endless(Category::UnboundedStream, part, "is not known to end");
+            // A pattern is never opened. Where a flag has one of the others, that flag says what it ends.
+            Kind::Pattern
+            | Kind::Count
+            | Kind::Lines
+            | Kind::Bytes
+            | Kind::Limit(_)
+            | Kind::Until
+            | Kind::Since
+            | Kind::Autostop => {}
+            Kind::UpTo(most) => {
+                if arg
+                    .text()
+                    .and_then(|text| text.parse::<u128>().ok())
+                    .is_none_or(|number| number > *most)
+                {
+                    self.report.endless(
+                        Category::UnboundedStream,
+                        part,
+                        format!("could take too long: {most} is the most that is known to end soon"),
+                    );
+                }
+            }
+            Kind::Duration(unit) => {
+                let wraps = node.operands.as_ref().is_some_and(Operands::runs);
+                if wraps {
+                    // Nothing means for ever.
+                    if let Some(seconds) = arg.text().and_then(|text| extent::time_limit(text, *unit)) {
+                        self.seen.duration = Some(part.to_owned());
+                        self.seen.seconds = seconds;
+                    }
+                } else {
+                    let seconds = arg.text().and_then(|text| extent::time(text, *unit));
+                    let seconds = seconds.unwrap_or(f64::INFINITY);
+                    self.context.course.waits(seconds, part, self.report);
                 }
             }
             Kind::Cmd => self
@@ -351,6 +404,14 @@ impl Parse<'_, '_> {
                 }
             }
         }
+    }
+
+    /// The operand that says how many rounds there are.
+    fn counts(&mut self, arg: &Arg<'_>) {
+        let rounds = arg.text().and_then(extent::rounds);
+        self.seen.bound |= rounds.is_some();
+        self.seen.far |= rounds.is_none();
+        self.seen.rounds = rounds;
     }
 
     /// A device that acts when it is opened may be named only as an operand of a program that opens nothing.
@@ -558,13 +619,6 @@ pub(crate) fn file(arg: &Arg<'_>, part: &str, context: Context<'_>, report: &mut
             "opens a connection when a shell reads it",
         );
     }
-}
-
-/// Whether a duration of `timeout` is one: `0` and `infinity` end nothing.
-fn ends(text: &str) -> bool {
-    let number = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
-    number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-        && number.parse::<f64>().is_ok_and(|n| n > 0.0 && n.is_finite())
 }
 
 /// The host in `user@host:port` or `user@host`.

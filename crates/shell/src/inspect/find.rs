@@ -1,6 +1,7 @@
 //! `find`: tests are harmless, some actions write, `-exec` is judged by what it runs.
 
 use crate::argv::{self, Context};
+use crate::extent;
 use crate::report::Report;
 use crate::table::Node;
 use crate::verdict::{Category, Risk};
@@ -206,6 +207,8 @@ fn run(args: &[Arg<'_>], at: usize, starts: &[&Arg<'_>], context: Context<'_>, r
             _ => command.push(arg.clone()),
         }
     }
+    let before = context.course.enters_loop(extent::UNKNOWN_TURNS);
     argv::judge(&command, context.deeper(), report);
+    context.course.leaves_loop(before);
     end + 1
 }

@@ -20,6 +20,20 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
             {
                 report.secret(text, "prints the environments of processes");
             }
+            // On macOS the letter is a capital one, behind a dash.
+            Some(text)
+                if !value
+                    && text.strip_prefix('-').is_some_and(|letters| {
+                        letters
+                            .bytes()
+                            .take_while(|letter| {
+                                letter.is_ascii_alphabetic() && !b"oOCpuUgGtqsnk".contains(letter)
+                            })
+                            .any(|letter| letter == b'E')
+                    }) =>
+            {
+                report.secret(text, "prints the environments of processes");
+            }
             Some(text) if text.contains("environ") => {
                 report.secret(text, "prints the environments of processes");
             }

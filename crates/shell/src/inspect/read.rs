@@ -1,6 +1,7 @@
 //! The builtin `read`, which sets variables.
 
 use crate::argv::Context;
+use crate::extent::{self, Unit};
 use crate::report::Report;
 use crate::table::Node;
 use crate::variable;
@@ -18,7 +19,9 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         match word {
             "-r" | "-s" | "-rs" | "-sr" => {}
             "-t" => {
-                words.next();
+                let limit = words.next().and_then(|text| extent::time(text, Unit::Seconds));
+                let seconds = limit.unwrap_or(f64::INFINITY);
+                context.course.waits(seconds, "read -t", report);
                 bounded = true;
             }
             "-n" | "-N" | "-d" | "-p" | "-rn" | "-rd" => {

@@ -1,6 +1,7 @@
 //! `xargs`: runs a command with arguments from its input, which could be anything.
 
 use crate::argv::{self, Context};
+use crate::extent;
 use crate::report::Report;
 use crate::table::Node;
 use crate::verdict::{Category, Risk};
@@ -120,6 +121,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
             }
         }
     }
+    let before = context.course.enters_loop(extent::UNKNOWN_TURNS);
     argv::judge(
         &command,
         Context {
@@ -128,5 +130,6 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
         },
         report,
     );
+    context.course.leaves_loop(before);
     report.condition("xargs", "was judged by what it runs");
 }

@@ -90,6 +90,9 @@ struct Entry {
     hands_over: Option<bool>,
     names_only: bool,
     cuts: bool,
+    every: Option<f64>,
+    selects: String,
+    shows: Vec<String>,
 }
 
 impl Entry {
@@ -196,6 +199,13 @@ impl Entry {
             hands_over: mode.hands_over.or(base.hands_over),
             names_only: mode.names_only || base.names_only,
             cuts: mode.cuts || base.cuts,
+            every: mode.every.or(base.every),
+            selects: if mode.selects.is_empty() {
+                base.selects
+            } else {
+                mode.selects
+            },
+            shows: base.shows,
         }
     }
 }
@@ -441,6 +451,9 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         hands_over: entry.hands_over,
         names_only: entry.names_only,
         cuts: entry.cuts,
+        every: entry.every,
+        selects: flag_names(&entry.selects, style)?,
+        shows: entry.shows.clone(),
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);
@@ -466,6 +479,12 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
     ] {
         for spec in list.split_whitespace() {
             let (flag_name, flag) = flag::parse(spec, effect, style == Style::Long)?;
+            if effect == FlagEffect::Bound
+                && let FlagValue::Required(kind) = &flag.value
+                && !kind.can_end()
+            {
+                return Err(format!("`{spec}`: what value of it ends anything?"));
+            }
             let twice = match flag_name {
                 FlagName::Short(c) => node.short.insert(c, flag).is_some(),
                 FlagName::Long(long) => node.long.insert(long, flag).is_some(),

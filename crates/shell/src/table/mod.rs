@@ -121,6 +121,12 @@ pub(crate) struct Node {
     pub(crate) filters: bool,
     /// The flags that bound it are counts of bytes, and end also a file without an end.
     pub(crate) cuts: bool,
+    /// How many seconds a round takes, unless a flag or an operand says so.
+    pub(crate) every: Option<f64>,
+    /// With one of these flags it shows only what the value asks for, so that the value says whether that is a secret.
+    pub(crate) selects: Vec<FlagName>,
+    /// Sub-commands that print secrets, by the words that end their names. For levels that take any word.
+    pub(crate) shows: Vec<String>,
     /// It looks at names and meta-data only, and opens nothing that it is given.
     pub(crate) names_only: bool,
     /// Whether what it runs is outside of the sandbox around it. Every level that runs a command says so or denies it.

@@ -1,5 +1,7 @@
 //! What the operands and the values of flags are.
 
+use crate::extent::Unit;
+
 /// The meaning of an operand or of a flag's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -17,10 +19,27 @@ pub(crate) enum Kind {
     Host,
     Url,
     Write,
-    Interval,
+    /// The time between two rounds.
+    Interval(Unit),
+    /// How many rounds.
     Count,
     Sampler,
-    Duration,
+    /// How many lines, packets or messages end it.
+    Lines,
+    /// How many bytes end it.
+    Bytes,
+    /// How long it runs at most.
+    Limit(Unit),
+    /// The moment at which it ends.
+    Until,
+    /// The moment from which on it shows: a window of time, which counts as an end.
+    Since,
+    /// When a capture stops: `duration:10`, `packets:5`.
+    Autostop,
+    /// A number up to this one: more of it would take too long.
+    UpTo(u128),
+    /// How long it waits.
+    Duration(Unit),
     Cmd,
     Shell,
     Sql,
@@ -38,6 +57,10 @@ pub(crate) enum Kind {
     Var,
     /// The output format of curl, which can name files.
     CurlFormat,
+    /// A template of Go, which can ask for the environment of what it shows.
+    Fields,
+    /// Names of properties or fields, with commas between.
+    Properties,
     /// The output format of git, which can ask for a signature to be verified.
     GitFormat,
     /// One of these words; a word that ends in `*` is a prefix.
@@ -59,10 +82,24 @@ impl Kind {
             "host" => Self::Host,
             "url" => Self::Url,
             "write" => Self::Write,
-            "interval" => Self::Interval,
+            "interval" => Self::Interval(Unit::Seconds),
+            "interval-ms" => Self::Interval(Unit::Milliseconds),
             "count" => Self::Count,
             "sampler" => Self::Sampler,
-            "duration" => Self::Duration,
+            "lines" => Self::Lines,
+            "bytes" => Self::Bytes,
+            "seconds" => Self::Limit(Unit::Seconds),
+            "millis" => Self::Limit(Unit::Milliseconds),
+            "until" => Self::Until,
+            "since" => Self::Since,
+            "autostop" => Self::Autostop,
+            "duration" => Self::Duration(Unit::Seconds),
+            "duration-us" => Self::Duration(Unit::Microseconds),
+            range if range.starts_with("..") => Self::UpTo(
+                range[2..]
+                    .parse()
+                    .map_err(|_| format!("`{range}` is not a range of numbers"))?,
+            ),
             "cmd" => Self::Cmd,
             "shell" => Self::Shell,
             "sql" => Self::Sql,
@@ -74,6 +111,8 @@ impl Kind {
             "filter" => Self::Filter,
             "curlfmt" => Self::CurlFormat,
             "gitfmt" => Self::GitFormat,
+            "fields" => Self::Fields,
+            "properties" => Self::Properties,
             words if words.starts_with('!') => {
                 Self::NoneOf(words[1..].split('|').map(str::to_owned).collect())
             }
@@ -88,6 +127,12 @@ impl Kind {
             self,
             Self::File | Self::FileList | Self::Tree | Self::Path | Self::Pem
         )
+    }
+
+    /// Whether a value of this kind can end what would go on, or is no number at all: then the flag asks for something
+    /// that ends by itself.
+    pub(crate) const fn can_end(&self) -> bool {
+        !matches!(self, Self::Text | Self::Word | Self::Digits | Self::Interval(_))
     }
 
     /// Whether a list of allowed words has this one.

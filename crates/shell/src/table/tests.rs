@@ -1,7 +1,7 @@
 //! The table holds what it says: it can be read, and every example comes out as written.
 
 use super::load::{Expected, Loaded, all, claimed_twice};
-use super::{Kind, Node, Operands};
+use super::{FlagEffect, FlagValue, Kind, Node, Operands};
 use crate::{Intent, classify};
 
 #[test]
@@ -555,4 +555,214 @@ fn looks_only_at_names(line: &str) -> bool {
             .as_ref()
             .and_then(|operands| operands.at(last))
             .is_none_or(|kind| !matches!(kind, Kind::Text | Kind::File | Kind::Tree))
+}
+
+/// Words in the name of a sub-command, or of a flag without a value, that promise secrets.
+const PROMISES: &[&str] = &[
+    "secret",
+    "secrets",
+    "env",
+    "environ",
+    "environment",
+    "environments",
+    "credential",
+    "credentials",
+    "creds",
+    "token",
+    "tokens",
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "key",
+    "keys",
+    "privkey",
+    "private",
+    "kubeconfig",
+    "inspect",
+    "showsecret",
+];
+
+/// What promises secrets by its name and shows none, and why. `*` stands for anything.
+const JUDGED: &[(&str, &str)] = &[
+    ("* --no-ask-password", "asks for nothing"),
+    ("* --no-password", "asks for nothing"),
+    ("* --insecure-no-password", "asks for nothing"),
+    ("* --connect-expired-password", "how to connect"),
+    ("* --get-server-public-key", "a public key"),
+    ("* --pass-credentials", "how to fetch"),
+    ("* --no-creds", "how to fetch"),
+    ("* --preserve-credentials", "which user runs it"),
+    ("* --clear-env", "an empty environment"),
+    ("* --no-environment", "does not use it"),
+    ("* --private", "which networks and pools are listed"),
+    ("* --no-private", "which networks and pools are listed"),
+    ("* --sort-keys", "the order of fields"),
+    ("* --keys", "names"),
+    ("* --list-keys", "names, or public keys"),
+    ("* --security-disable-env-ops", "forbids it"),
+    ("* --allow-missing-template-keys", "how a template is read"),
+    ("* --json-pool-key-guid", "how a pool is named"),
+    ("* list-label-keys", "names of labels"),
+    ("* list-tokens", "names of tokens, without their values"),
+    ("* --list-token*", "smart cards"),
+    ("* image inspect", "images are built without secrets, and shared"),
+    ("* images inspect", "images are built without secrets, and shared"),
+    ("* i inspect", "images are built without secrets, and shared"),
+    (
+        "* manifest inspect",
+        "images are built without secrets, and shared",
+    ),
+    (
+        "* imagetools inspect",
+        "images are built without secrets, and shared",
+    ),
+    ("skopeo inspect", "images are built without secrets, and shared"),
+    ("buildah inspect", "images are built without secrets, and shared"),
+    (
+        "apptainer inspect",
+        "images are built without secrets, and shared",
+    ),
+    (
+        "apptainer --environment",
+        "images are built without secrets, and shared",
+    ),
+    ("* network inspect", "addresses"),
+    ("* volume inspect", "where it lies"),
+    ("* namespace inspect", "labels"),
+    ("* node inspect", "a machine"),
+    ("* machine inspect", "a machine"),
+    ("* context inspect", "where a daemon is"),
+    ("* config inspect", "what Docker keeps apart from secrets"),
+    ("* secret inspect", "a name; the value needs a flag of its own"),
+    ("* pod inspect", "its containers, without their environments"),
+    ("docker build* inspect", "a builder, and the steps of a build"),
+    ("nerdctl apparmor inspect", "a profile"),
+    ("cscli * inspect", "rules and machines"),
+    ("nomad * inspect", "policies and quotas; jobs are sensitive"),
+    ("consul snapshot inspect", "numbers"),
+    ("rbd journal inspect", "numbers"),
+    ("pactl inspect", "sound"),
+    ("pip inspect", "packages"),
+    ("portablectl inspect", "unit files"),
+    ("step * inspect", "a certificate, or a token that was given"),
+    ("talosctl inspect", "dependencies"),
+    ("bootctl kernel-inspect", "a kernel"),
+    ("systemd-analyze inspect-elf", "a program"),
+    ("aureport --key", "names of rules"),
+    ("ausearch --extra-keys", "names of rules"),
+    ("aws secretsmanager describe-secret", "a name"),
+    ("aws sts get-access-key-info", "an account"),
+    ("aws-vault --credentials", "names"),
+    ("bosh env*", "where the director is"),
+    ("brew --env", "settings of a build"),
+    ("conda config --env", "which file"),
+    ("kustomize cfg --env", "which file"),
+    ("ddcutil environment", "monitors"),
+    ("* env", "settings of one tool, by their names"),
+    ("* environment", "settings of one tool, by their names"),
+    ("env", "judged by its own code"),
+    ("nix-env", "packages"),
+    ("flatpak --print-updated-env", "search paths"),
+    ("getent passwd", "no hashes on any system of today"),
+    ("passwd", "the state of an account"),
+    ("openssl passwd", "a hash of what it is given"),
+    ("openssl list --*", "names of algorithms"),
+    ("openssl ts --token_in", "the form of a time stamp"),
+    ("certtool --key-id", "a fingerprint"),
+    ("gh --secret", "which repositories are listed"),
+    ("gpg --list-*", "public keys and fingerprints"),
+    ("gpg --show-keys", "public keys and fingerprints"),
+    ("gpg --with-*", "public keys and fingerprints"),
+    ("pacman-key*", "public keys"),
+    ("salt-key", "fingerprints"),
+    ("heroku keys", "public keys"),
+    ("minikube ssh-key", "a path"),
+    ("userdbctl ssh-authorized-keys", "public keys"),
+    ("gsettings list-keys", "names"),
+    ("pdnsutil list-keys", "numbers and states of keys"),
+    ("redis-cli keys", "names"),
+    ("redis-cli KEYS", "names"),
+    ("sbctl list-enrolled-keys", "public keys"),
+    ("sg_persist --read-keys", "reservations of a disk"),
+    ("nodetool --tokens", "places in a ring"),
+    ("objdump --private-headers", "headers of a program"),
+    ("snap --private", "what is searched"),
+    ("tshark --no-duplicate-keys", "the form of the output"),
+    ("vault operator key-status", "a number"),
+    ("virsh secret-*", "names; the value is another sub-command"),
+    ("virsh vol-key", "a path"),
+    ("wbinfo --check-secret", "whether it holds"),
+    ("wpa_cli list_creds", "names"),
+];
+
+fn promises(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| PROMISES.contains(&word))
+}
+
+/// Whether a text is this pattern, in which `*` stands for anything.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[test]
+fn what_promises_secrets_is_sensitive_or_was_judged() {
+    let mut found: Vec<String> = Vec::new();
+    for entry in all().flatten() {
+        let mut pending = vec![(entry.node.name.clone(), &entry.node, false)];
+        while let Some((path, node, above)) = pending.pop() {
+            let sensitive = above || node.sensitive;
+            pending.extend(
+                node.subs
+                    .iter()
+                    .map(|(name, sub)| (format!("{path} {name}"), sub, sensitive)),
+            );
+            pending.extend(node.modes.iter().map(|(_, mode)| (path.clone(), mode, sensitive)));
+            if node.writes || sensitive {
+                continue;
+            }
+            let last = path.rsplit(' ').next().unwrap_or("");
+            if node.subs.is_empty() && promises(last) {
+                found.push(path.clone());
+            }
+            let short = node.short.iter().map(|(name, flag)| (format!("-{name}"), flag));
+            let long = node.long.iter().map(|(name, flag)| (format!("--{name}"), flag));
+            let words = node.words.iter().map(|(name, flag)| (format!("-{name}"), flag));
+            for (name, flag) in short.chain(long).chain(words) {
+                if flag.value == FlagValue::None && flag.effect < FlagEffect::Secret && promises(&name) {
+                    found.push(format!("{path} {name}"));
+                }
+            }
+        }
+    }
+    let judged = |name: &String| JUDGED.iter().any(|(pattern, _)| is_like(name, pattern));
+    let unjudged: Vec<&String> = found.iter().filter(|name| !judged(name)).collect();
+    assert!(
+        unjudged.is_empty(),
+        "these promise secrets: make them `sensitive`, or say here why they show none: {unjudged:#?}"
+    );
+    let unused: Vec<&str> = JUDGED
+        .iter()
+        .map(|(pattern, _)| *pattern)
+        .filter(|pattern| !found.iter().any(|name| is_like(name, pattern)))
+        .collect();
+    assert!(unused.is_empty(), "judged, and not in the table: {unused:#?}");
 }
