@@ -232,6 +232,12 @@ impl Remote {
             .read_to_string(&mut answer)
             .await
             .map_err(failed)?;
+        if answer.is_empty() {
+            return Err(failed(std::io::Error::new(
+                std::io::ErrorKind::UnexpectedEof,
+                "it ended before it answered",
+            )));
+        }
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         let value: Value = serde_json::from_str(body)
             .map_err(|error| failed(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;

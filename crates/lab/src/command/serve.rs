@@ -73,7 +73,12 @@ pub(super) async fn run(globals: &Globals, serve: &Serve) -> Result<ExitCode, Fa
         Some(folder) => std::path::absolute(folder)?,
         None => folder_of_user(),
     };
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Failure::Wrong(format!(
+            "the folder `{}` cannot be made: {error}; name another one with --folder",
+            folder.display()
+        ))
+    })?;
     let quiet = serve.until_input_ends;
     let ended = Ended::new(quiet)?;
     if !quiet {
