@@ -211,17 +211,18 @@ impl<'a> Assembly<'a> {
         let files: Vec<&Path> = self.own_files.iter().map(PathBuf::as_path).collect();
         let protected = Protected::new(protected(&files, Some(store.path()), &self.folders));
         let (fleet, infra) = fleet(config, &self.secrets, protected, Kept::in_store(store.clone()))?;
-        let (catalogue, toolbox, inventory) = match &self.tools {
-            Some(tools) => (
+        let (catalogue, toolbox, inventory) = if let Some(tools) = &self.tools {
+            (
                 Arc::clone(&tools.catalogue),
                 tools.toolbox.clone(),
                 Arc::clone(&tools.inventory),
-            ),
-            None => (
-                Arc::new(Catalogue::built_in()?),
-                fleet.register(Toolbox::builder())?.build(),
-                Arc::new(fleet.inventory()) as Arc<dyn Inventory>,
-            ),
+            )
+        } else {
+            let toolbox = fleet.register(Toolbox::builder())?.build();
+            let mut catalogue = Catalogue::built_in()?;
+            catalogue.retain(|name| toolbox.has(name));
+            let inventory = Arc::new(fleet.inventory()) as Arc<dyn Inventory>;
+            (Arc::new(catalogue), toolbox, inventory)
         };
         let gate = Gate::new(catalogue, self.gate.clone());
         let setup = Setup {

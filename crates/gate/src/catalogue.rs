@@ -47,6 +47,14 @@ pub enum Error {
         /// The action.
         action: String,
     },
+    /// A write does not say whether what it does can be taken back, or a read says so.
+    #[error("`{tool}` {action}: a write needs `undo`, and only a write has it")]
+    NoUndo {
+        /// The tool.
+        tool: ToolName,
+        /// The action.
+        action: String,
+    },
     /// A read does not say whether its result shows the state of its target, or a write says that it does.
     #[error("`{tool}` {action}: a read needs `state`, and only a read has it")]
     NoState {
@@ -229,6 +237,27 @@ pub enum ShowsState {
     },
 }
 
+/// Whether what a write does can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// The opposite action brings back what was.
+    Reversible,
+    /// What was is gone, unless somebody kept it.
+    NotByItself,
+    /// Nothing can be told from the plan.
+    #[default]
+    Unknown,
+}
+
+impl Undo {
+    /// Whether nothing can be told: then it is not written down, as before it was known.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+    pub(crate) const fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown)
+    }
+}
+
 /// What one action of a tool does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -255,6 +284,9 @@ pub struct Action {
     pub expect: Option<ExpectRule>,
     /// Why nothing particular can be expected of a write.
     pub free_form: Option<String>,
+    /// Whether what a write does can be taken back.
+    #[serde(default, skip_serializing_if = "Undo::is_unknown")]
+    pub undo: Undo,
     /// Whether the result of a read shows the state of its target.
     pub state: ShowsState,
 }
@@ -555,6 +587,7 @@ impl Catalogue {
             expect: None,
             free_form: (kind == ToolKind::Write)
                 .then(|| "its tool server does not say what the call changes".to_owned()),
+            undo: Undo::Unknown,
             state: ShowsState::Always(kind != ToolKind::Write && !bearing::names_a_list(name.as_str())),
         };
         let record = ToolRecord {
@@ -580,6 +613,11 @@ impl Catalogue {
             definition: definition.clone(),
         };
         self.insert(record.into_tool()?)
+    }
+
+    /// Leaves out the tools that cannot run: a model must not be told of them, and nobody asked about them.
+    pub fn retain(&mut self, keep: impl Fn(&ToolName) -> bool) {
+        self.tools.retain(|name, _| keep(name));
     }
 
     fn insert(&mut self, tool: Tool) -> Result<(), Error> {
@@ -696,6 +734,18 @@ fn declared(
     }
 }
 
+/// A write says whether what it does can be taken back; a read does nothing that could be.
+fn taken_back(tool: &ToolName, action: &str, kind: ToolKind, undo: Option<Undo>) -> Result<Undo, Error> {
+    match (kind, undo) {
+        (ToolKind::Write, Some(undo)) => Ok(undo),
+        (ToolKind::Resolve | ToolKind::Read, None) => Ok(Undo::Unknown),
+        (ToolKind::Write, None) | (ToolKind::Resolve | ToolKind::Read, Some(_)) => Err(Error::NoUndo {
+            tool: tool.clone(),
+            action: action.to_owned(),
+        }),
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -723,6 +773,7 @@ struct Row {
     object: Option<ObjectRule>,
     expect: Option<ExpectRule>,
     free_form: Option<String>,
+    undo: Option<Undo>,
     state: Option<ShowsState>,
     #[serde(default)]
     synonyms: Vec<Synonym>,
@@ -752,6 +803,7 @@ struct ActionRow {
     kinds: Option<BTreeSet<ResourceKind>>,
     expect: Option<ExpectRule>,
     free_form: Option<String>,
+    undo: Option<Undo>,
     state: Option<ShowsState>,
 }
 
@@ -786,6 +838,10 @@ impl Row {
                 self.state.clone(),
             )?,
         };
+        let undo = match &self.by {
+            Some(_) => Undo::Unknown,
+            None => taken_back(&tool, "", self.kind, self.undo)?,
+        };
         let unclear = Action {
             kind: ToolKind::Write,
             // Nobody knows what it does.
@@ -799,6 +855,7 @@ impl Row {
             kinds: self.kinds.clone(),
             expect: None,
             free_form: Some("the tool has no such action".to_owned()),
+            undo: Undo::Unknown,
             state: ShowsState::Always(false),
         };
         let always = Action {
@@ -806,6 +863,7 @@ impl Row {
             risk: self.risk,
             expect: self.expect.clone(),
             free_form: self.free_form.clone(),
+            undo,
             state,
             ..unclear.clone()
         };
@@ -840,6 +898,7 @@ impl Row {
                     row.free_form.as_deref(),
                     row.state,
                 )?;
+                let undo = taken_back(&tool, &name, row.kind, row.undo)?;
                 let action = Action {
                     kind: row.kind,
                     risk: row.risk.unwrap_or(risk),
@@ -856,6 +915,7 @@ impl Row {
                     kinds: row.kinds.unwrap_or_else(|| self.kinds.clone()),
                     expect: row.expect,
                     free_form: row.free_form,
+                    undo,
                     state,
                 };
                 Ok((name, action))

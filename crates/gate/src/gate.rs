@@ -259,6 +259,7 @@ impl Gate {
             ),
             target: resolved.target(),
             command: judged.as_ref().map(|judged| judged.command.clone()),
+            undo: action.undo,
             timeout_seconds: tool.definition().timeout_seconds.get(),
             sandbox_required,
         };

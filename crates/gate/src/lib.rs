@@ -58,7 +58,7 @@ pub use answer::{
 pub use approvals::Approval;
 pub use catalogue::{
     Action, Catalogue, CatalogueRecord, Discovery, Error as CatalogueError, ExpectRule, Placement,
-    ShowsState, Tool, ToolRecord,
+    ShowsState, Tool, ToolRecord, Undo,
 };
 pub use context::{Access, Added, ContextLimits, Keep, Lookup, ResolvedContext, ResolvedResource};
 pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, REDEEM_WITHIN, Situation, VERIFY_WITHIN};
@@ -80,5 +80,5 @@ pub use session::{FourEyes, Session, SessionOptions, ToolScope, WriteRecord};
 pub use settle::{DueReading, Error as SettleError, InterruptedWrite, Moment, Report, Settled};
 pub use state::State;
 pub use verification::{Before, Comparison, Look, PendingVerification, VerificationEnd, compare};
-pub use wording::{Undo, expected};
+pub use wording::expected;
 pub use world::{KillSwitch, World, Writer};

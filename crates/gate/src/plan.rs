@@ -8,6 +8,8 @@ use interlock_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::catalogue::Undo;
+
 /// The resource that a plan is about, as discovery described it when the plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +56,9 @@ pub struct Plan {
     /// What must be observed afterwards; only a write has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<Expectation>,
+    /// Whether what it does can be taken back; nothing is known of a read.
+    #[serde(default, skip_serializing_if = "Undo::is_unknown")]
+    pub undo: Undo,
     /// How long it may run.
     pub timeout_seconds: u32,
     /// Whether it may run in a read sandbox only.
@@ -120,6 +125,11 @@ pub(crate) fn hash(plan: &Plan, fingerprint: ContentHash) -> ContentHash {
     // Nothing is added where nothing is required: plans of earlier versions keep their hashes.
     if plan.sandbox_required {
         bytes.extend_from_slice(b"sandbox");
+    }
+    match plan.undo {
+        Undo::Reversible => bytes.extend_from_slice(b"reversible"),
+        Undo::NotByItself => bytes.extend_from_slice(b"not reversible by itself"),
+        Undo::Unknown => {}
     }
     ContentHash::of(bytes)
 }

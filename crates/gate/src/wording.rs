@@ -6,6 +6,7 @@ use interlock_protocol::{Expectation, ResourceKind, RiskLevel, ToolKind};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::catalogue::Undo;
 use crate::hold::{Hold, HoldStatus};
 use crate::plan::Plan;
 
@@ -60,43 +61,7 @@ impl Hold {
     }
 }
 
-/// Whether what a plan does can be taken back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Undo {
-    /// The opposite action brings back what was.
-    Reversible,
-    /// What was is gone, or nobody can tell what was done.
-    NotByItself,
-    /// Nobody can tell from the plan.
-    Unknown,
-}
-
 impl Plan {
-    /// Whether what it does can be taken back.
-    pub fn undo(&self) -> Undo {
-        if self.kind != ToolKind::Write {
-            return Undo::Reversible;
-        }
-        if self.command.is_some() {
-            return Undo::Unknown;
-        }
-        match self.action.as_deref() {
-            Some(
-                "start" | "stop" | "shutdown" | "restart" | "service_start" | "service_stop"
-                | "service_restart" | "scale" | "migrate" | "append" | "remember" | "note" | "save"
-                | "resolve" | "dismiss" | "check_updates",
-            ) => Undo::Reversible,
-            Some("delete" | "delete_pod" | "remove" | "update" | "trigger_update" | "write" | "patch") => {
-                Undo::NotByItself
-            }
-            Some(_) => Undo::Unknown,
-            None => match self.tool.as_str() {
-                "write_file" | "delete_file" => Undo::NotByItself,
-                _ => Undo::Unknown,
-            },
-        }
-    }
-
     /// What it touches and whether that can be undone, in a sentence: `1 service on 1 container; reversible`.
     pub fn blast_radius(&self) -> String {
         let place = self.target.as_ref().map(|target| kind_word(target.id.kind()));
@@ -116,7 +81,7 @@ impl Plan {
         if self.kind != ToolKind::Write {
             return format!("looks at {what}; changes nothing");
         }
-        let undo = match self.undo() {
+        let undo = match self.undo {
             Undo::Reversible => "reversible",
             Undo::NotByItself => "not reversible by itself",
             Undo::Unknown => "reversibility unknown",
@@ -195,6 +160,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Catalogue;
 
     fn plan(tool: &str, target: Option<&str>, arguments: Value, command: Option<&str>) -> Plan {
         let Value::Object(arguments) = arguments else {
@@ -202,10 +168,12 @@ mod tests {
         };
         let target = target.map(|id| json!({"id": id, "name": "x", "state": "running"}));
         let action = arguments.get("action").cloned();
+        let catalogue = Catalogue::built_in().unwrap();
+        let undo = catalogue.get(tool).unwrap().action(&arguments).undo;
         serde_json::from_value(json!({
             "session": "ses_1", "execution": "exe_1", "call": "call_1", "tool": tool, "action": action,
             "arguments": arguments, "kind": "write", "risk": "medium", "target": target,
-            "command": command, "timeout_seconds": 30,
+            "command": command, "undo": undo, "timeout_seconds": 30,
         }))
         .unwrap()
     }

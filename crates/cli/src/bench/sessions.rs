@@ -35,6 +35,7 @@ description = "Read two kilobytes. The number makes one call different from the 
 category = "read_only"
 risk = "low"
 kind = "read"
+state = false
 [tool.parameters]
 type = "object"
 [tool.parameters.properties]
@@ -348,4 +349,15 @@ fn memory(line: &str) -> f64 {
         .and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
         .unwrap_or(0.0);
     (kb / 1024.0 * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_of_the_benchmark_is_one() {
+        let catalogue = Catalogue::from_toml(TOOLS).unwrap();
+        assert!(catalogue.get("bench_read").is_some());
+    }
 }

@@ -38,6 +38,16 @@ fn every_write_has_an_expectation_or_a_reason_why_it_has_none() {
 }
 
 #[test]
+fn every_write_says_whether_it_can_be_taken_back() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let table: BTreeMap<String, String> = all(&catalogue)
+        .filter(|(_, action)| action.kind == ToolKind::Write)
+        .map(|(name, action)| (name, format!("{:?}", action.undo)))
+        .collect();
+    insta::assert_json_snapshot!(table);
+}
+
+#[test]
 fn every_read_says_whether_it_shows_state() {
     let catalogue = Catalogue::built_in().unwrap();
     let table: BTreeMap<String, String> = all(&catalogue)
@@ -82,8 +92,11 @@ target = {{ type = "string" }}
     };
     let loads = |kind, extra| Catalogue::from_toml(&table(kind, extra)).map(drop);
     for (kind, extra) in [
-        ("write", ", expect = \"absent\""),
-        ("write", ", free_form = \"anything can happen\""),
+        ("write", ", expect = \"absent\", undo = \"not_by_itself\""),
+        (
+            "write",
+            ", free_form = \"anything can happen\", undo = \"unknown\"",
+        ),
         ("read", ", state = true"),
         ("read", ", state = false"),
         ("resolve", ", state = { argument = \"target\", values = [\"x\"] }"),
@@ -110,6 +123,16 @@ target = {{ type = "string" }}
         let error = loads(kind, extra).unwrap_err();
         assert!(
             matches!(error, CatalogueError::NoState { .. }),
+            "{kind}{extra}: {error}"
+        );
+    }
+    for (kind, extra) in [
+        ("write", ", expect = \"absent\""),
+        ("read", ", state = true, undo = \"reversible\""),
+    ] {
+        let error = loads(kind, extra).unwrap_err();
+        assert!(
+            matches!(error, CatalogueError::NoUndo { .. }),
             "{kind}{extra}: {error}"
         );
     }

@@ -6,7 +6,7 @@
     reason = "each test binary uses its own part of this, and a test may fail where it likes"
 )]
 
-use interlock_gate::{FourEyes, Hold, HoldStatus, Plan, Target};
+use interlock_gate::{FourEyes, Hold, HoldStatus, Plan, Target, Undo};
 use interlock_protocol::{
     CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, EvidenceId, ExecutionId, Expectation,
     HoldId, Identity, IdentityFact, Label, Outcome, PermitId, Receipt, ReceiptId, ResourceId, RiskLevel,
@@ -157,6 +157,7 @@ pub fn plan(session: u64, kind: ToolKind, resource: Option<ResourceId>) -> Plan 
         }),
         command: None,
         expectation: (kind == ToolKind::Write).then_some(Expectation::FreeForm),
+        undo: Undo::default(),
         timeout_seconds: 30,
         sandbox_required: false,
     }
