@@ -146,6 +146,11 @@ fn a_bound_that_comes_too_late_is_none() {
         "factor 99999999999999999999999999999999999999",
         "shuf -r -n 99999999999 -e a b",
         "redis-cli --intrinsic-latency 999999",
+        "curl 'http://localhost/[1-99999999]'",
+        "curl --retry 99999 --retry-delay 99999 http://localhost",
+        "printf %0999999999d 1",
+        "printf '%*d' 999999999 1",
+        "printf '%*d' \"$n\" 1",
         "dmesg -w",
         "dmesg --follow",
         "watch -n 1 df",
@@ -184,6 +189,9 @@ fn a_bound_that_comes_soon_is_one() {
         "openssl prime -generate -bits 2048",
         "factor 600851475143",
         "read -t 5 x",
+        "curl 'http://[::1]:8080/[1-20]'",
+        "printf '%-20s %8d\\n' a 1000000000",
+        "printf '%s' 20261116080000",
     ] {
         let verdict = classify(command);
         assert!(verdict.bounded, "{command}: {:?}", verdict.reasons);

@@ -633,6 +633,15 @@ fn what_prints_stored_secrets_or_whole_environments_is_sensitive() {
         "pip config list",
         "pip config get global.index-url",
         "ceph config dump",
+        "pcs config",
+        "pcs cluster cib",
+        "pcs stonith config",
+        "cibadmin -Q",
+        "crm configure show",
+        "consul watch -type=key -key=app/password",
+        "tree --fromfile x",
+        "echo $MYSQL_PWD",
+        "echo $DATABASE_URL",
         "aws lambda get-function --function-name x",
         "aws lambda get-function-configuration --function-name x",
         "aws lambda list-functions",
@@ -744,5 +753,16 @@ fn code_from_a_folder_that_is_not_known_is_sensitive() {
         "qemu-img map x.qcow2",
     ] {
         assert!(classify(command).needs_sandbox, "{command}");
+    }
+}
+
+#[test]
+fn a_subscript_with_a_command_is_a_write_where_a_number_is_expected() {
+    for command in [
+        "[ 'a[$(id)]' -eq 1 ]",
+        "test 1 -lt 'a[`id`]'",
+        "printf '%d' 'a[$(id)]'",
+    ] {
+        assert_eq!(classify(command).intent, Intent::WriteOrUnknown, "{command}");
     }
 }

@@ -493,6 +493,13 @@ impl Parse<'_, '_> {
         if text.is_some_and(|text| text.starts_with("file:")) && secret::nature(arg).secret {
             self.report.secret(part, "holds secrets");
         }
+        if url && text.is_some_and(many_addresses) {
+            self.report.endless(
+                Category::UnboundedStream,
+                part,
+                "stands for too many addresses, one after the other",
+            );
+        }
         // Where an address is expected, a path is often taken too.
         if url && text.is_none_or(|text| text.starts_with(['/', '.', '~'])) {
             file(arg, part, self.context, self.report, self.seen.cut);
@@ -515,6 +522,25 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| "=,:;@ \t\"'()".contains(c))
         .filter(|piece| !piece.is_empty())
         .chain(attached)
+}
+
+/// Whether ranges in an address stand for many: `http://host/[1-99999]`, `[001-100:5]`, `[a-z]`.
+fn many_addresses(text: &str) -> bool {
+    const MOST: u64 = 1000;
+    let mut addresses = 1_u64;
+    for piece in text.split('[').skip(1) {
+        let range = piece.split(']').next().unwrap_or("");
+        let Some((first, last)) = range.split(':').next().unwrap_or("").split_once('-') else {
+            continue;
+        };
+        let count = match (first.parse::<u64>(), last.parse::<u64>()) {
+            (Ok(first), Ok(last)) => last.saturating_sub(first).saturating_add(1),
+            _ if first.len() == 1 && last.len() == 1 => 26,
+            _ => u64::MAX,
+        };
+        addresses = addresses.saturating_mul(count);
+    }
+    addresses > MOST
 }
 
 /// Whether a client can only fetch from it: a plain scheme, or none and a host whose name asks for no other protocol.

@@ -76,3 +76,20 @@ fn texts<'a>(args: &'a [Arg<'_>], report: &mut Report) -> Option<Vec<&'a str>> {
     }
     texts
 }
+
+/// Some shells (ksh, zsh) take a word for arithmetic where a number is expected, and run what a subscript in it holds:
+/// `[ 'a[$(id)]' -eq 1 ]`, `printf %d 'a[$(id)]'`.
+fn evaluates(args: &[Arg<'_>], part: &str, report: &mut Report) {
+    for arg in args {
+        if arg
+            .text()
+            .is_some_and(|text| text.contains('[') && (text.contains("$(") || text.contains('`')))
+        {
+            report.write(
+                Risk::MediumWrite,
+                part,
+                "holds a subscript with a command, which some shells run",
+            );
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use crate::argv::Context;
 use crate::report::Report;
 use crate::table::Node;
-use crate::verdict::Risk;
+use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, report: &mut Report) {
@@ -28,6 +28,16 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
         Some(Some(text)) if assigns(text) => report.write(Risk::MediumWrite, text, "assigns with `%n`"),
         None | Some(Some(_)) => {}
     }
+    let text = format.and_then(Arg::text).unwrap_or("");
+    let starred = text.contains('*');
+    if has_wide_field(text) || starred && args.iter().skip(2).any(|arg| arg.text().is_none_or(wide)) {
+        report.endless(
+            Category::UnboundedStream,
+            "printf",
+            "could fill its output with a very wide field",
+        );
+    }
+    super::evaluates(&args[1..], "printf", report);
     for arg in args.iter().skip(2) {
         if matches!(&arg.value, Value::Unknown(unknown) if unknown.secret) {
             report.secret(&arg.raw, "prints a variable that is named like a secret");
@@ -48,4 +58,20 @@ fn assigns(format: &str) -> bool {
         rest = after.strip_prefix('%').unwrap_or(after);
     }
     false
+}
+
+/// Whether a number in it has more than six digits.
+fn wide(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_digit())
+        .any(|digits| digits.len() > 6)
+}
+
+/// Whether a conversion of the format has a width or a precision of more than six digits.
+fn has_wide_field(format: &str) -> bool {
+    format.split('%').skip(1).any(|after| {
+        let end = after
+            .find(|c: char| !(c.is_ascii_digit() || "-+ #'.*".contains(c)))
+            .unwrap_or(after.len());
+        wide(&after[..end])
+    })
 }

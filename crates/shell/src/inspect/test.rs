@@ -35,6 +35,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, repor
             _ => {}
         }
     }
+    super::evaluates(&args[1..], "test", report);
     // With an unknown operand only shapes in which it cannot become an operator.
     if operands.iter().any(|arg| arg.text().is_none()) {
         let mut rest = operands.as_slice();

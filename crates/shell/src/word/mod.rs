@@ -634,6 +634,11 @@ pub(crate) fn names_secret(name: &str) -> bool {
         "ACCESS_KEY",
         "_KEY",
         "AUTH",
+        "_PWD",
+        "_DSN",
+        "DATABASE_URL",
+        "CONNECTION_STRING",
+        "KEYFILE",
     ]
     .iter()
     .any(|mark| upper.contains(mark))
