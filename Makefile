@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-roots test-web test-api test-model test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model web
+.PHONY: help demo build test test-rust test-roots test-web test-api test-model test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model fuzz-logic web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -112,7 +112,7 @@ audit: ## known vulnerabilities in what we depend on (fetches the advisory datab
 	@$(MAKE) --no-print-directory tool-cargo-deny-$(CARGO_DENY_VERSION)
 	cargo deny --locked check advisories
 
-bench: bench-sessions bench-server ## measure the shell analysis, the gate, the store, masking, placement and whole sessions
+bench: bench-sessions bench-server ## measure the shell analysis, the gate, the store, masking, placement, logic and whole sessions
 	$(call say,measuring the rooms)
 	cargo bench --workspace --locked --benches
 
@@ -142,7 +142,7 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 # and loops, and commands from the flags of the table under strace.
 ORACLES := sed awk shell find jq sql folders watched
 
-fuzz: fuzz-oracles fuzz-model ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
+fuzz: fuzz-oracles fuzz-model fuzz-logic ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \
 	  printf '\n==> fuzzing %s for %s s\n' "$$target" "$(FUZZ_SECONDS)"; \
@@ -165,6 +165,12 @@ fuzz-model: ## let a hostile model loose on the lab for FUZZ_SECONDS (60), with 
 	cargo build --locked --package interlock-confine --package interlock-lab
 	MODEL_SEED="$${MODEL_SEED:-$$(date +%s)000}" MODEL_SECONDS=$(FUZZ_SECONDS) \
 	  cargo test --locked --quiet --package interlock --test hostile_model -- --nocapture
+
+# A hostile goal that passes the checker, changes a fact or opens a file ends it. SWI-Prolog is compared where it is installed.
+fuzz-logic: ## ask 100,000 generated hostile goals, with a new seed, and compare answers with SWI-Prolog
+	cargo run --release --locked --quiet --package interlock-logic --example hostile-goals -- 100000 "$${LOGIC_SEED:-$$(date +%s)}"
+	ORACLE_GOALS=5000 ORACLE_SEED="$${LOGIC_SEED:-$$(date +%s)}" \
+	  cargo test --locked --quiet --package interlock-logic --test oracle -- --nocapture
 
 WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/e2e -prune -o -path web/dist -prune -o -path web/src/api/schema.ts -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
 

@@ -255,13 +255,18 @@ impl std::fmt::Debug for Assembly<'_> {
 
 /// The tools that can run, by this configuration. None of them has a store to keep notes in.
 pub fn toolbox(config: &Config) -> Result<Toolbox, Error> {
+    Ok(connected(config)?.register(Toolbox::builder())?.build())
+}
+
+/// Everything that this configuration connects, for what only looks at it. It has no store to keep notes in.
+pub fn connected(config: &Config) -> Result<Fleet, Error> {
     let (fleet, _) = fleet(
         config,
         &Secrets::environment(),
         Protected::default(),
         Kept::nowhere(),
     )?;
-    Ok(fleet.register(Toolbox::builder())?.build())
+    Ok(fleet)
 }
 
 /// Everything that is connected.

@@ -33,6 +33,7 @@ mod grounds;
 mod keyboard;
 mod kill_switch;
 mod lab;
+mod logic;
 mod mask;
 mod model;
 mod outside;
@@ -149,6 +150,8 @@ enum Command {
     Classify(classify::Arguments),
     /// Show what masking leaves of a text.
     Mask(mask::Arguments),
+    /// Ask a question about the live state in Prolog, or explain an answer.
+    Logic(logic::Arguments),
     /// Check the promises of the gate on this machine.
     Prove(prove::Arguments),
     /// Run the simulated cluster, and break and mend things in it.
@@ -177,6 +180,7 @@ impl Command {
                 | Self::Tools(_)
                 | Self::Model(_)
                 | Self::Doctor(_)
+                | Self::Logic(_)
         )
     }
 }
@@ -279,6 +283,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
     match command {
         Command::Classify(arguments) => Ok(classify::run(arguments)?),
         Command::Mask(arguments) => mask::run(globals, arguments),
+        Command::Logic(arguments) => wait(globals, logic::run(globals, arguments)),
         Command::Prove(arguments) => Ok(prove::run(arguments)?),
         Command::Config(arguments) => config::run(globals, arguments),
         Command::Tools(arguments) => tools::run(globals, arguments),

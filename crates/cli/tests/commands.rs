@@ -239,3 +239,82 @@ fn a_hostile_proposer_gets_nowhere_and_the_same_way_each_time() {
     );
     assert_eq!(interlock(&arguments, b"").stdout, run.stdout);
 }
+
+/// The example cluster of docs/logic.md.
+fn logic_files() -> [String; 4] {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../logic/tests");
+    [
+        "--facts".to_owned(),
+        format!("{folder}/cluster.yaml"),
+        "--at".to_owned(),
+        "2026-03-01T03:00:40Z".to_owned(),
+    ]
+}
+
+#[test]
+fn questions_in_logic_are_answered_and_explained() {
+    let files = logic_files();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../logic/tests/rules.pl");
+    let ask = |words: &[&str]| {
+        let words: Vec<&str> = ["logic"]
+            .iter()
+            .chain(words)
+            .copied()
+            .chain(files.iter().map(String::as_str))
+            .collect();
+        interlock(&words, b"")
+    };
+    let mut text = String::new();
+    for words in [
+        &["node_health(Node, critical)"][..],
+        &["known_node(pve1)"],
+        &["known_node(pve9)"],
+        &["between(1, 9, N)", "--answers", "2"],
+        &["X is 1 / 0"],
+        &["node_health(pve1, S), assertz(x)"],
+        &["node_health(pve1, S"],
+        &["explain", "can_reach(pve2, pve3)"],
+        &["explain", "known_node(ghost)"],
+    ] {
+        text += &[
+            "$ interlock logic ",
+            &words.join(" "),
+            "\n",
+            &ask(words).to_string(),
+            "\n",
+        ]
+        .concat();
+    }
+    insta::assert_snapshot!("logic", text);
+
+    let run = ask(&["at_risk(Guest)", "--rules", rules, "--json"]);
+    assert_eq!(run.exit, Some(0), "{run}");
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        document["answers"],
+        serde_json::json!([{"Guest": 102}, {"Guest": 103}, {"Guest": 104}])
+    );
+    assert_eq!(
+        (&document["age_seconds"], &document["complete"]),
+        (&Value::from(40), &Value::from(true))
+    );
+
+    let run = ask(&["explain", "at_risk(104)", "--rules", rules, "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["because"][0]["because"][1]["ground"], "absent", "{run}");
+
+    let run = ask(&["known_node(N)", "--rules", "/nowhere/rules.pl"]);
+    assert_eq!(run.exit, Some(2), "{run}");
+    let run = interlock(&["logic"], b"");
+    assert_eq!(
+        (run.exit, run.stderr.contains("a goal is missing")),
+        (Some(2), true),
+        "{run}"
+    );
+    let run = interlock(&["logic", "--predicates", "--json"], b"");
+    assert_eq!(
+        (run.exit, run.stdout.contains("\"blast_radius\"")),
+        (Some(0), true),
+        "{run}"
+    );
+}

@@ -42,6 +42,31 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "crates/placement/tests/documentation.rs compares it",
     ),
     (
+        "docs/logic.md",
+        "yaml facts",
+        "crates/logic/tests/documentation.rs loads it",
+    ),
+    (
+        "docs/logic.md",
+        "prolog rules",
+        "crates/logic/tests/documentation.rs loads it",
+    ),
+    (
+        "docs/logic.md",
+        "prolog goals",
+        "crates/logic/tests/documentation.rs asks each goal",
+    ),
+    (
+        "docs/logic.md",
+        "text refused",
+        "crates/logic/tests/documentation.rs asks each goal",
+    ),
+    (
+        "docs/logic.md",
+        "text explanation",
+        "crates/logic/tests/documentation.rs asks each goal",
+    ),
+    (
         "docs/errors/",
         "json",
         "crates/protocol/tests/error_pages.rs reads each as a response",

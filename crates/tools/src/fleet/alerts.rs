@@ -114,7 +114,7 @@ impl Fleet {
         }
     }
 
-    async fn alerts_now(&self) -> (Vec<Alert>, Vec<String>) {
+    pub(super) async fn alerts_now(&self) -> (Vec<Alert>, Vec<String>) {
         let mut all = Vec::new();
         let mut problems = Vec::new();
         for manager in self.inner.infra.alertmanagers() {

@@ -8,6 +8,7 @@ mod docker;
 mod docker_stage;
 #[cfg(test)]
 mod docker_tests;
+mod facts;
 mod files;
 mod files_write;
 mod identity;
