@@ -112,7 +112,8 @@ fn time_is_a_limit() {
 fn a_deep_recursion_needs_no_stack() {
     let knowledge = knowledge(
         "count(N, N).\ncount(M, N) :- M < N, L is M + 1, count(L, N).\n\
-         len([], 0).\nlen([_ | T], N) :- len(T, M), N is M + 1.\n",
+         len([], 0).\nlen([_ | T], N) :- len(T, M), N is M + 1.\n\
+         nest(0).\nnest(N) :- N > 0, M is N - 1, findall(x, nest(M), _).\n",
     );
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
         for text in [
@@ -126,6 +127,12 @@ fn a_deep_recursion_needs_no_stack() {
             let goal = knowledge.check(&format!("\\+ \\+ ({goal_holds})")).unwrap();
             let answer = knowledge.ask(&goal, now(), Limits::default());
             assert_eq!(answer.lines, ["yes"], "{text}: {:?}", answer.stopped);
+        }
+        // Proofs are cut, not nested without end.
+        for text in ["count(0, 2000)", "nest(2000)"] {
+            let goal = knowledge.check(text).unwrap();
+            let explanation = knowledge.explain(&goal, now(), Limits::default());
+            assert!(explanation.answer.holds && explanation.shortened, "{text}");
         }
         // The deepest goals that can be read.
         for text in [

@@ -10,6 +10,9 @@ use crate::engine::cell::{
 use crate::engine::proof::{NodeGround, Parent, Proof};
 use crate::predicates::Control;
 
+/// Collections inside of collections that a proof shows. A rule that collects its own answers would nest without end.
+const RECORDED_COLLECTIONS: usize = 3;
+
 /// What happens with the answers of a goal.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gather {
@@ -60,12 +63,14 @@ impl Machine<'_> {
         });
         self.push_task(TaskKind::Collect);
         let inside = self.height();
-        let parent = if parent == Parent::Unrecorded {
-            parent
-        } else {
+        let recorded = self.record && parent != Parent::Unrecorded;
+        let inner_parent = if recorded && self.collectors.len() <= RECORDED_COLLECTIONS {
             Parent::Question
+        } else {
+            self.proof_cut |= recorded;
+            Parent::Unrecorded
         };
-        self.push_call(inner, inside, parent);
+        self.push_call(inner, inside, inner_parent);
     }
 
     pub(super) fn aggregate(&mut self, form: Cell) -> Result<(Gather, Cell), Stop> {
