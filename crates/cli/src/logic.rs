@@ -64,7 +64,7 @@ enum Command {
 
 #[derive(Args)]
 struct Question {
-    /// The goal, for example 'node_health(pve1, Health)'
+    /// The goal, for example `node_health(pve1, Health)`
     goal: Option<String>,
 
     /// Take facts from this file (YAML or JSON) in place of the connected infrastructure

@@ -43,7 +43,7 @@ fn questions_without_an_end_are_stopped() {
         inferences: 10_000,
         memory_bytes: 4 << 20,
         answers: 10,
-        time: Duration::from_secs(60),
+        time: Duration::from_mins(1),
     };
     // The goal, and why it stops. Some run out of memory before they run out of steps.
     let cases: &[(&str, &[&str])] = &[
@@ -181,7 +181,7 @@ fn graph(nodes: usize, links: impl Iterator<Item = (usize, usize)>) -> Knowledge
             .map(|number| NodeFact {
                 name: node(number),
                 health: interlock_logic::Health::Nominal,
-                metrics: Default::default(),
+                metrics: std::collections::BTreeMap::default(),
             })
             .collect(),
         links: links
@@ -232,7 +232,7 @@ fn searches_end_on_cycles_and_dense_graphs() {
             &checked,
             now(),
             Limits {
-                time: Duration::from_secs(120),
+                time: Duration::from_mins(2),
                 ..Limits::default()
             },
         );
@@ -373,7 +373,7 @@ fn names_of_facts_are_never_read_as_prolog() {
         nodes: vec![NodeFact {
             name: evil.to_owned(),
             health: interlock_logic::Health::Nominal,
-            metrics: Default::default(),
+            metrics: std::collections::BTreeMap::default(),
         }],
         ..Facts::default()
     };

@@ -11,12 +11,12 @@
     reason = "a test may panic, and the functions that tests share are test code too"
 )]
 
+#[allow(dead_code, reason = "only its generator of numbers is used here")]
 #[path = "support/hostile.rs"]
 mod hostile;
 mod support;
 
 use std::fmt::Write as _;
-use std::process::Command;
 
 use hostile::Random;
 use interlock_logic::{Knowledge, Limits, Term, parse_goal};
@@ -263,11 +263,16 @@ fn live_state() -> &'static str {
 #[test]
 #[expect(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "a test that runs SWI-Prolog beside the engine"
 )]
 fn swi_prolog_gives_the_same_answers() {
     let program = std::env::var("SWIPL").unwrap_or_else(|_| "swipl".to_owned());
-    if Command::new(&program).arg("--version").output().is_err() {
+    if std::process::Command::new(&program)
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         println!("skipped: the same answers as SWI-Prolog ({program} is not installed)");
         return;
     }
@@ -310,7 +315,11 @@ fn swi_prolog_gives_the_same_answers() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("goals.pl");
     std::fs::write(&file, &script).unwrap();
-    let output = Command::new(&program).arg("-q").arg(&file).output().unwrap();
+    let output = std::process::Command::new(&program)
+        .arg("-q")
+        .arg(&file)
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     let text = String::from_utf8(output.stdout).unwrap();
     let theirs: Vec<&str> = text.lines().collect();
@@ -325,9 +334,8 @@ fn swi_prolog_gives_the_same_answers() {
         if theirs == "limit" {
             continue;
         }
-        let theirs = parse_goal(theirs)
-            .map(|clause| clause.term)
-            .unwrap_or_else(|error| panic!("{theirs}: {error}"));
+        let theirs =
+            parse_goal(theirs).map_or_else(|error| panic!("{theirs}: {error}"), |clause| clause.term);
         compared += 1;
         // The order of variables among themselves is each system's own.
         let sorts = ["setof", "bagof", "set(", "sort"]
