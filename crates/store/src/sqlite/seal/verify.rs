@@ -1,0 +1,329 @@
+//! Checks what was signed: one session before anybody goes on with it, and the whole record.
+
+use std::collections::{BTreeSet, HashMap};
+
+use interlock_protocol::{ContentHash, SessionId};
+use interlock_seal::Keyring;
+use rusqlite::Connection;
+
+use super::checkpoint::{CHECKPOINT, entry_hash, misfit, to_checkpoint};
+use super::{
+    ALTERED, COLUMNS, GENESIS, Kept, OLDER, REMOVED, SIGNED_TABLES, is_worked_on, looked_up, noted, seal_row,
+    unmarked,
+};
+use crate::Error;
+use crate::mark::Mark;
+use crate::seal::{MarkState, Problem, RecordVerified, SealState};
+use crate::sqlite::audit::verify_audit;
+use crate::sqlite::digest;
+use crate::sqlite::fault::text;
+
+/// Whether a session's rows are what was signed.
+pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Error> {
+    match keyring {
+        Some(keyring) => state_by(conn, keyring, id, looked_up(conn, id)?),
+        None => Ok(SealState::Unsigned),
+    }
+}
+
+/// The same by the session's newest seal, which has this number.
+pub(super) fn state_by(
+    conn: &Connection,
+    keyring: &Keyring,
+    id: &str,
+    newest: Option<i64>,
+) -> Result<SealState, Error> {
+    let altered = |what: String| Ok(SealState::Altered { what });
+    let Some((key, status)) = digest::key_and_status(conn, id)? else {
+        return altered("the session is missing".to_owned());
+    };
+    let Some(newest) = newest else {
+        return altered("its seal is missing".to_owned());
+    };
+    let Some(row) = seal_row(conn, newest)?.filter(|row| row.session == id) else {
+        return altered(format!("seal {newest} is missing"));
+    };
+    if let Some(why) = row.fault(keyring) {
+        return Ok(SealState::Altered {
+            what: format!("seal {}: {why}", row.number),
+        });
+    }
+    if row.status == ALTERED {
+        let what = String::from_utf8_lossy(&row.parts);
+        return Ok(SealState::Altered {
+            what: format!("{what}; found before the session was changed again"),
+        });
+    }
+    let signed = unmarked(&row.status);
+    if is_worked_on(&status) {
+        // Only the one who holds the key can say that somebody works on it: nobody else can reopen what is over.
+        return if is_worked_on(signed) {
+            Ok(SealState::InProgress)
+        } else {
+            altered(format!(
+                "its status is `{status}`, and what was signed is `{signed}`"
+            ))
+        };
+    }
+    let now = digest::parts(conn, key)?;
+    let differences = digest::differences(&row.parts, &now);
+    if !differences.is_empty() {
+        return altered(differences.join(", "));
+    }
+    if row.parts.is_empty() || signed != status {
+        return altered(format!(
+            "its status is `{status}`, and what was signed is `{signed}`"
+        ));
+    }
+    Ok(if row.status.starts_with(OLDER) {
+        SealState::Older
+    } else {
+        SealState::Intact(Box::new(row.to_seal()?))
+    })
+}
+
+/// Nobody goes on with a session whose rows are not what was signed.
+///
+/// What this transaction changed itself was checked before that, and is sealed when it is committed.
+pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &SessionId) -> Result<(), Error> {
+    let Some(keyring) = keyring else {
+        return Ok(());
+    };
+    if is_changed(conn, session)? {
+        return Ok(());
+    }
+    match state_by(conn, keyring, session.as_str(), noted(conn, session.as_str())?)? {
+        SealState::Altered { what } => Err(Error::Altered {
+            session: session.clone(),
+            what,
+        }),
+        SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => Ok(()),
+    }
+}
+
+pub(super) fn is_changed(conn: &Connection, session: &SessionId) -> Result<bool, Error> {
+    Ok(conn
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM changed WHERE id = ?)")?
+        .query_row([session.as_str()], |row| row.get(0))?)
+}
+
+/// Checks everything that is signed.
+pub(crate) fn verify_record(
+    conn: &Connection,
+    keyring: &Keyring,
+    mark: Option<&Mark>,
+    sessions: bool,
+) -> Result<RecordVerified, Error> {
+    // Read before anything else: the store may go on while it is checked, and then it is ahead of its mark.
+    let marked = mark.map(|mark| {
+        let marks = mark.led_elsewhere().and_then(|()| mark.read(keyring));
+        (mark.file().to_owned(), marks)
+    });
+    let mut found = RecordVerified {
+        audit: verify_audit(conn)?,
+        checkpoints: 0,
+        last_checkpoint: None,
+        seals: 0,
+        sessions_intact: 0,
+        sessions_in_progress: 0,
+        sessions_older: 0,
+        mark: MarkState::None,
+        problems: Vec::new(),
+        problems_found: 0,
+    };
+    match marked {
+        None => {}
+        Some((_, Ok(marks))) => {
+            for (file, checkpoint) in marks {
+                if let Some(why) = misfit(conn, &checkpoint)? {
+                    let what = format!(
+                        "{why}: the store ends before the mark that this machine made ({:.0}), or is another one",
+                        checkpoint.at
+                    );
+                    found.problem(format!("mark {}", file.display()), what);
+                }
+                if found.mark == MarkState::None {
+                    found.mark = MarkState::Kept {
+                        file,
+                        checkpoint: Box::new(checkpoint),
+                    };
+                }
+            }
+        }
+        Some((file, Err(error))) => {
+            found.problem(format!("mark {}", file.display()), error.to_string());
+        }
+    }
+    walk_indexes(conn, sessions, &mut found)?;
+    let walked = walk_seals(conn, keyring, &mut found)?;
+    walk_checkpoints(conn, keyring, &walked.hashes, &mut found)?;
+    if sessions {
+        walk_sessions(conn, keyring, &walked.newest, &mut found)?;
+    }
+    Ok(found)
+}
+
+impl RecordVerified {
+    fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.problems_found += 1;
+        if self.problems.len() < Self::MOST {
+            self.problems.push(Problem {
+                place: place.into(),
+                what: what.into(),
+            });
+        }
+    }
+}
+
+/// What walking all seals found.
+#[derive(Default)]
+struct Walked {
+    /// The hash of each seal.
+    hashes: Vec<Vec<u8>>,
+    /// The number of the newest seal of each session, and whether that seal says that retention removed it.
+    newest: HashMap<String, (i64, bool)>,
+}
+
+/// Every index says what its table says. Rows that an index leaves out would not be seen by whatever reads by it.
+fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -> Result<(), Error> {
+    let mut tables = BTreeSet::from(SIGNED_TABLES);
+    if sessions {
+        tables.extend(digest::tables());
+    }
+    for table in tables {
+        match crate::sqlite::open::integrity(conn, &format!("PRAGMA integrity_check('{table}')")) {
+            Ok(()) => {}
+            Err(Error::Corrupt { what, .. }) => found.problem(format!("table {table}"), what),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Each seal follows the one before it and is signed.
+fn walk_seals(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<Walked, Error> {
+    let mut walked = Walked::default();
+    let mut statement = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM main.seals NOT INDEXED ORDER BY number"
+    ))?;
+    let mut rows = statement.query([])?;
+    let mut previous = ContentHash::of("").as_bytes().to_vec();
+    while let Some(row) = rows.next()? {
+        let row = Kept::read(row)?;
+        found.seals += 1;
+        let place = format!("seal {}", row.number);
+        if u64::try_from(row.number).ok() != Some(found.seals) {
+            found.problem(&place, format!("seal {} is missing", found.seals));
+            found.seals = u64::try_from(row.number).unwrap_or(found.seals);
+        } else if row.previous != previous {
+            found.problem(&place, "it does not follow the seal before it");
+        } else if let Some(why) = row.fault(keyring) {
+            found.problem(&place, why);
+        }
+        previous.clone_from(&row.hash);
+        walked.hashes.push(row.hash);
+        walked
+            .newest
+            .insert(row.session, (row.number, row.status == REMOVED));
+    }
+    Ok(walked)
+}
+
+fn walk_checkpoints(
+    conn: &Connection,
+    keyring: &Keyring,
+    seals: &[Vec<u8>],
+    found: &mut RecordVerified,
+) -> Result<(), Error> {
+    let all = crate::sqlite::read::rows(conn, &format!("{CHECKPOINT} ORDER BY number"), [], to_checkpoint)?;
+    for checkpoint in all {
+        found.checkpoints += 1;
+        let place = format!("checkpoint {}", checkpoint.number);
+        let entry = entry_hash(conn, checkpoint.audit_number)?;
+        let seal = usize::try_from(checkpoint.seal_number)
+            .ok()
+            .and_then(|number| number.checked_sub(1))
+            .and_then(|index| seals.get(index));
+        let why = if checkpoint.number != found.checkpoints {
+            Some(format!("checkpoint {} is missing", found.checkpoints))
+        } else if !keyring.trusts(&checkpoint.public_key) {
+            Some(format!(
+                "it is signed by the key {}, which is not trusted",
+                checkpoint.public_key
+            ))
+        } else if !checkpoint.verifies(keyring) {
+            Some("its signature does not fit".to_owned())
+        } else if entry.as_deref() != Some(checkpoint.audit_hash.as_bytes()) {
+            Some(format!(
+                "entry {} of the audit log is not the one that was signed",
+                checkpoint.audit_number
+            ))
+        } else if seal.map(Vec::as_slice) != Some(checkpoint.seal_hash.as_bytes()) {
+            Some(format!(
+                "seal {} is not the one that was signed",
+                checkpoint.seal_number
+            ))
+        } else {
+            None
+        };
+        found.checkpoints = checkpoint.number.max(found.checkpoints);
+        if let Some(why) = why {
+            found.problem(place, why);
+        }
+        found.last_checkpoint = Some(checkpoint);
+    }
+    let signed_to = found.last_checkpoint.as_ref().map_or(0, |last| last.audit_number);
+    if signed_to != found.audit.entries {
+        let what = format!(
+            "the log has {} entries, and the last checkpoint signs {signed_to}",
+            found.audit.entries
+        );
+        found.problem("audit", what);
+    }
+    let sealed_to = found.last_checkpoint.as_ref().map_or(0, |last| last.seal_number);
+    if sealed_to != found.seals {
+        let what = format!(
+            "there are {} seals, and the last checkpoint signs {sealed_to}",
+            found.seals
+        );
+        found.problem("seals", what);
+    }
+    Ok(())
+}
+
+/// Every session is what was signed, and every signed session is there.
+fn walk_sessions(
+    conn: &Connection,
+    keyring: &Keyring,
+    newest: &HashMap<String, (i64, bool)>,
+    found: &mut RecordVerified,
+) -> Result<(), Error> {
+    let mut ids: BTreeSet<String> = conn
+        .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS NOT 0")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    ids.extend(
+        newest
+            .iter()
+            .filter(|(id, (_, removed))| !removed && *id != GENESIS)
+            .map(|(id, _)| id.clone()),
+    );
+    for id in ids {
+        match state_by(conn, keyring, &id, newest.get(&id).map(|(number, _)| *number))? {
+            SealState::Intact(_) => found.sessions_intact += 1,
+            SealState::InProgress => found.sessions_in_progress += 1,
+            SealState::Older => found.sessions_older += 1,
+            SealState::Unsigned => {}
+            SealState::Altered { what } => found.problem(id, what),
+        }
+    }
+    Ok(())
+}
+
+/// The id of a session by its row number.
+pub(in crate::sqlite) fn id_of(conn: &Connection, key: i64) -> Result<SessionId, Error> {
+    let id: String = conn
+        .prepare_cached("SELECT id FROM sessions WHERE key = ?")?
+        .query_row([key], |row| row.get(0))?;
+    text(&id)
+}
