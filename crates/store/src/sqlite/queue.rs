@@ -176,6 +176,18 @@ pub(crate) fn claim_next(
             .query_row([], |row| row.get(0))
             .optional()?;
         let Some(key) = next else { return Ok(None) };
+        // The indexes of a large file are not compared with their tables when it is opened: the row itself says whether it waits.
+        let waits: Option<bool> = conn
+            .prepare_cached(
+                "SELECT status = 'pending' AND completed_at IS NULL FROM sessions NOT INDEXED WHERE key = ?",
+            )?
+            .query_row([key], |row| row.get(0))
+            .optional()?;
+        if waits != Some(true) {
+            return Err(Error::corrupt(
+                "the index `sessions_open` disagrees with the table `sessions`",
+            ));
+        }
         if keyring.is_some()
             && let Err(error) = seal::check(conn, keyring, &seal::id_of(conn, key)?)
         {

@@ -232,7 +232,7 @@ async fn an_older_session_stays_older() {
 }
 
 /// Puts an index in the schema or takes it out, and leaves its pages alone.
-fn set_index(place: &Place, name: &str, there: Option<&(i64, String)>) -> (i64, String) {
+fn set_index(place: &Place, (table, name): (&str, &str), there: Option<&(i64, String)>) -> (i64, String) {
     let conn = Connection::open(place.file()).unwrap();
     let found = conn
         .query_row(
@@ -245,8 +245,8 @@ fn set_index(place: &Place, name: &str, there: Option<&(i64, String)>) -> (i64, 
     match there {
         Some((page, sql)) => conn
             .execute(
-                "INSERT INTO sqlite_schema VALUES ('index', ?1, 'seals', ?2, ?3)",
-                (name, page, sql),
+                "INSERT INTO sqlite_schema VALUES ('index', ?1, ?4, ?2, ?3)",
+                (name, page, sql, table),
             )
             .unwrap(),
         None => conn
@@ -313,11 +313,11 @@ async fn an_index_that_disagrees_with_its_table_hides_no_seal() {
                     format!("DELETE FROM seals WHERE number > {early}")
                 }
             ));
-            let index = set_index(&place, "seals_session", None);
+            let index = set_index(&place, ("seals", "seals_session"), None);
             place.forge(&format!(
                 "DELETE FROM seals WHERE number > {early}; INSERT INTO seals SELECT * FROM kept; DROP TABLE kept"
             ));
-            set_index(&place, "seals_session", Some(&index));
+            set_index(&place, ("seals", "seals_session"), Some(&index));
             let by_index: i64 = Connection::open(place.file())
                 .unwrap()
                 .query_row(
@@ -358,6 +358,35 @@ async fn an_index_that_disagrees_with_its_table_hides_no_seal() {
             }
         }
     }
+}
+
+/// The index of the sessions that wait says of one that has ended that it waits. A large store is not compared when it is opened.
+#[tokio::test]
+async fn a_session_that_ended_is_not_run_again_because_an_index_says_that_it_waits() {
+    let place = Place::new();
+    let store = place.open().unwrap();
+    ended(&store, 1).await;
+    store.close().await;
+    place.forge(
+        "INSERT INTO settings (name, value) VALUES ('padding', hex(zeroblob(3000000)));
+         CREATE TABLE kept AS SELECT key, status, completed_at FROM sessions;
+         UPDATE sessions SET status = 'pending', completed_at = NULL;",
+    );
+    let name = ("sessions", "sessions_open");
+    let index = set_index(&place, name, None);
+    place.forge(
+        "UPDATE sessions SET (status, completed_at) = (SELECT status, completed_at FROM kept WHERE kept.key = sessions.key);
+         DROP TABLE kept;",
+    );
+    set_index(&place, name, Some(&index));
+    let store = place.open().unwrap();
+    let refused = store.claim_next(&worker(1), at(9), MANY).await.unwrap_err();
+    assert!(
+        matches!(&refused, Error::Corrupt { what, .. } if what.contains("sessions_open")),
+        "{refused}"
+    );
+    assert!(store.seal_of(&session_id(1)).await.unwrap().is_intact());
+    store.close().await;
 }
 
 /// A link in place of the store or of its folder, or another name, does not switch the mark off.
