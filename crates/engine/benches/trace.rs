@@ -1,5 +1,4 @@
 //! How long traces take to load and to check: twice as many steps must take about twice as long.
-#![allow(missing_docs, reason = "a bench is a program")]
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! A server that lies: every reply of it ends as a reply or as a typed failure, within bounds, and the key goes nowhere else.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::panic,
     reason = "a test that cannot be set up has failed"

@@ -1,5 +1,4 @@
 //! What signing costs: sessions of eight turns with and without a key, and the check of a session by the number of its steps.
-#![allow(missing_docs, reason = "criterion makes the main function")]
 
 #[path = "../tests/store/support.rs"]
 mod support;
