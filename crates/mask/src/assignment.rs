@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope, matches};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random, is_template};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -68,6 +69,7 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "salasana",
         "adgangskode",
     ],
+    around: Around::Assigned,
     trigger: concat!(
         r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|jsessionid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|",
         foreign!(),
@@ -78,8 +80,8 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         foreign!(),
         r")[A-Za-z0-9_.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])(?:\*\*)?[ \t]*"
     ),
-    scope: Scope::Text,
-    find,
+    scope: Scope::Starts,
+    find: Find::From(find),
 }];
 
 /// What is known about an assignment before its value is read.
@@ -102,11 +104,11 @@ struct Assignment<'t> {
     key_start: usize,
 }
 
-fn find(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+fn find(regex: &Regex, text: &str, places: &[Range<usize>], _kind: Kind, spans: &mut Spans) {
     // The end of the last value that was masked, and of the last list that was walked: what begins before it is not walked
     // again.
     let (mut masked, mut listed) = (0, 0);
-    for found in regex.find_iter(text) {
+    for found in matches(regex, text, places) {
         looked_at(found.len());
         if !within_budget() {
             return;

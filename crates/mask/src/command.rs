@@ -2,8 +2,9 @@
 
 use regex::Regex;
 
+use crate::around::Around;
 use crate::assignment::bare_end;
-use crate::finder::{Finder, Scope, first_group};
+use crate::finder::{Find, Finder, Scope, first_group};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -13,50 +14,56 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Password,
         anchors: &["pass", "pw", "secret", "token", "key"],
+        around: Around::Flag,
         trigger: "(?i-u)-(?:[a-z0-9]+[-_]?)*(?:pass|secret|token|key|pw)",
         pattern: r#"(?i-u:-(?:[a-z0-9]+[-_])*(?:[a-z0-9]*(?:password|passwd|passphrase|passwort|pass|pwd|pw|secret|token|apikey)|[a-z0-9]*(?:api|access|secret|private|auth|account|encryption|master|signing|license|session|server|service|deploy|app)[-_]?key)(?:[-_]?(?:[a-z]{2,10}|[0-9]{1,2}|b64|v[0-9])){0,2})(?:[ \t]+|"[ \t]*,[ \t\n]*"|'[ \t]*,[ \t\n]*')"#,
         scope: Scope::Near,
-        find: flag,
+        find: Find::In(flag),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["-pass"],
+        around: Around::Anything,
         trigger: "-pass",
         pattern: r"-pass(?:in|out|word)?[ \t]+(?:pass|env):([^\s'\x22]+)",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["/p", "securestring"],
+        around: Around::Anything,
         trigger: r"(?i-u)[ \t]/p(?:ass(?:word)?)?:|-securestring[ \t]",
         pattern: r"(?i-u:[ \t]/p(?:ass(?:word)?)?:)(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))|(?i-u:-securestring(?:[ \t]+-(?:string|asplaintext|force))*)[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22)|(?i-u:-securestring(?:[ \t]+-(?:string|asplaintext|force))+)[ \t]+([^\s'\x22|;&()$-][^\s'\x22|;&]*)|(?i-u:-securestring)[ \t]+([^\s'\x22|;&()$-][^\s'\x22|;&]*)[ \t]+-",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["net ", "net.exe"],
+        around: Around::Anything,
         trigger: r"(?i-u)\bnet(?:\.exe)?[ \t]+user?[ \t]",
         pattern: r"(?i-u:\bnet(?:\.exe)?[ \t]+(user?))[ \t]+([^\n]+)",
         scope: Scope::Lines,
-        find: net,
+        find: Find::In(net),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["echo", "printf"],
+        around: Around::Next(b" \t"),
         trigger: "(?:echo|printf)[ \t]",
         pattern: r"(?-u:\b)(?:echo|printf)[ \t]+(?:-[a-z]+[ \t]+)*(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22|([^\s'\x22|;&]+))[ \t]*\|[ \t]*(?:sudo[ \t]+-S|(?:sudo[ \t]+)?(?:passwd|kinit|base64|cryptsetup|gpg|docker[ \t]+login)(?-u:\b))",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["identified", "password", "echo"],
+        around: Around::Next(b" \t("),
         trigger: "(?i-u)(?:identified|password)[ \t(]|echo[ \t]",
         pattern: r"(?i-u:\b(?:identified[ \t]+by(?:[ \t]+password)?|password))[ \t]+(?:'([^'\n]+)'|\x22([^\x22\n]+)\x22)|(?i-u:\bpassword)[ \t]*\([ \t]*['\x22]([^'\x22\n]+)['\x22][ \t]*\)|(?-u:\b)echo[ \t]+(?:-[a-z]+[ \t]+)*['\x22]?[^\s:'\x22]+:([^\s'\x22|]+)['\x22]?[ \t]*\|[ \t]*(?:sudo[ \t]+)?chpasswd",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
 ];
 

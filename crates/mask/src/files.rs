@@ -1,8 +1,11 @@
 //! Well-known files that hold secrets without saying so in a key.
 
+use std::ops::Range;
+
 use regex::Regex;
 
-use crate::finder::{Finder, Scope, first_group};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope, first_group, matches};
 use crate::placeholder::{is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -16,61 +19,108 @@ pub(crate) const FINDERS: &[Finder] = &[
             "$1$", "$5$", "$6$", "$7$", "$2a", "$2b", "$2x", "$2y", "$y$", "$gy$", "$sha1", "$apr1",
             "$argon2", "$scrypt", "$pbkdf2",
         ],
+        around: Around::Anything,
         trigger: r"\$(?:[1-7]|2[abxy]|y|gy|sha1|apr1|argon2|scrypt|pbkdf2)",
         pattern: r"\$(?:[1567]|2[abxy]|y|gy|sha1|apr1|argon2(?:id|i|d)|scrypt|pbkdf2[a-z0-9_-]*)\$[./A-Za-z0-9$,=+-]{8,}",
         scope: Scope::Lines,
-        find: crate::finder::whole,
+        find: Find::In(crate::finder::whole),
     },
     Finder {
         kind: Kind::PasswordHash,
         anchors: &["{s", "{m", "{c", "{p", "{h", "{l", "{b", "scram-sha-256$"],
+        around: Around::Anything,
         trigger: r"\{(?i-u:s?sha|s?md5|crypt|pbkdf2|plain|clear|cram|hmac|ldap-md5|blf)|SCRAM-SHA-256\$",
         pattern: r"\{(?i-u:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[a-z0-9-]*|(?:cram|hmac|plain|ldap)-md5|blf-crypt)\}([A-Za-z0-9+/=$.]{12,})|[:\x22'=\s]\{(?:PLAIN|CLEARTEXT|CLEAR|plain|cleartext)\}([^\s:\x22']{3,})|SCRAM-SHA-256\$[0-9]+:([A-Za-z0-9+/=$:]+)",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::PasswordHash,
-        anchors: &[],
+        anchors: &["::", ":0", ":1", ":2", ":3", ":4", ":5", ":6", ":7", ":8", ":9"],
+        around: Around::Numbers,
         trigger: r":[0-9]*:[0-9]*:[0-9]*:[0-9]*:",
         pattern: r"(?m)^[^:\s]+:([^:\s]{3,}):[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*:[0-9]*\r?$",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // crypt(3) of old, and htpasswd of old: a name, thirteen characters, and nothing else.
     Finder {
         kind: Kind::PasswordHash,
-        anchors: &[],
+        anchors: &["\n"],
+        around: Around::OldHash,
         trigger: r"(?m)[A-Za-z0-9._-]{1,32}:[./A-Za-z0-9]{13}\r?$",
         pattern: r"(?m)^[A-Za-z0-9._-]{1,32}:([./A-Za-z0-9]{13})\r?$",
         scope: Scope::Lines,
-        find: old_hash,
+        find: Find::In(old_hash),
     },
     // Hashes of passwords of databases and Windows.
     Finder {
         kind: Kind::PasswordHash,
-        anchors: &[],
+        anchors: &[
+            "\n",
+            "md5",
+            "pbkdf2_sha",
+            "$p$",
+            "$h$",
+            "$s$",
+            ":0",
+            ":1",
+            ":2",
+            ":3",
+            ":4",
+            ":5",
+            ":6",
+            ":7",
+            ":8",
+            ":9",
+            ":a",
+            ":b",
+            ":c",
+            ":d",
+            ":e",
+            ":f",
+            ":x",
+            "*0",
+            "*1",
+            "*2",
+            "*3",
+            "*4",
+            "*5",
+            "*6",
+            "*7",
+            "*8",
+            "*9",
+            "*a",
+            "*b",
+            "*c",
+            "*d",
+            "*e",
+            "*f",
+        ],
+        around: Around::DigestOrEnd,
         trigger: r"(?m)md5[0-9a-f]{32}|\*[0-9A-F]{40}|:[0-9a-fA-FX]{32}:[0-9a-fA-F]{32}:|:[0-9a-f]{32}\r?$|pbkdf2_sha|\$(?:P|H|S)\$",
         pattern: r#"(?m)(?-u:\b)(md5[0-9a-f]{32})(?-u:\b)|(?:^|[\s'"])(\*[0-9A-F]{40})(?-u:\b)|:([0-9a-fA-FX]{32}:[0-9a-fA-F]{32}):|^[^:\s]{1,64}:[^:\n]{1,64}:([0-9a-f]{32})\r?$|(pbkdf2_sha[0-9]+\$[0-9]+\$[A-Za-z0-9+/=$]{16,})|(\$[PHS]\$[./A-Za-z0-9]{20,})"#,
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Tokens of Proxmox, as a header, a ticket and a file (`token.cfg`, `token.shadow`).
     Finder {
         kind: Kind::ProxmoxToken,
         anchors: &["apitoken", "pve:", "pmg:", "pbs:", "@p"],
+        around: Around::Anything,
         trigger: r"APIToken|PVE:|PMG:|PBS:|PVEAuthCookie|PMGAuthCookie|PBSAuthCookie|@p[avb][mes][!a-z]*![A-Za-z0-9_.-]+[ :=]",
         pattern: r"(?:P[VB][EMS]|PMG)APIToken[ =]+[^\s=:!]+![^\s=:]+[=:]([^\s\x22',;]+)|(?-u:\b)(?:PVE|PMG|PBS):[^\s:]+:[0-9A-Fa-f]{8}::([A-Za-z0-9+/=%]{16,})|[A-Za-z0-9_.-]{1,64}@(?:pam|pve|pbs)![A-Za-z0-9_.-]{1,64}[ :=]+\x22?([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Jwt,
         anchors: &["eyj"],
+        around: Around::Anything,
         trigger: "eyJ",
         pattern: r"(?-u:\b)(?:eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki)[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)*|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)*)",
         scope: Scope::Lines,
-        find: crate::finder::whole,
+        find: Find::In(crate::finder::whole),
     },
     // Settings whose value stands behind a blank: redis, LDAP, keepalived, SNMP, HAProxy, network devices, `.netrc` by lines.
     Finder {
@@ -90,276 +140,319 @@ pub(crate) const FINDERS: &[Finder] = &[
             "adminpw",
             "-server",
         ],
+        around: Around::Spaced,
         trigger: r"(?i)(?:requirepass|masterauth|rootpw|sshpw|bindpw|auth_pass|community6?|key-string|password|passwd|passphrase|secret|psk|stats[ \t]+auth|token|adminpw|authpass|privpass|smtp_pass|-server[ \t]+key|-server[ \t]+host[ \t][^\n]*[ \t]key)[ \t]+\S",
         pattern: r"(?im)^[ \t]*(?:config[ \t]+set[ \t]+)?(?:((?:requirepass|masterauth|(?:rootpw|sshpw)(?:[ \t]+--[a-z-]+(?:=[^\s]+)?)*|bindpw|auth_pass|wpa-psk|wpa-passphrase|insecure-password|key-string|rocommunity6?|rwcommunity6?|snmp-server[ \t]+community|adminpw|authpass|privpass|sasl_passwd|smtp_pass|enable[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|username[ \t]+[^\s]+(?:[ \t]+privilege[ \t]+[0-9]+)?[ \t]+(?:secret|password)(?:[ \t]+[0-9])?|neighbor[ \t]+[^\s]+[ \t]+password(?:[ \t]+[0-9])?|user[ \t]+[^\s]+[ \t]+(?:insecure-)?password|(?:radius|tacacs)-server(?:[ \t]+host[ \t]+[^\s]+(?:[ \t]+[a-z-]+[ \t]+[0-9]+)*)?[ \t]+key(?:[ \t]+[0-9])?|set[ \t]+(?:psksecret|password|passwd|secret)(?:[ \t]+ENC)?|secret[ \t]+[0-9])[ \t]+|stats[ \t]+auth[ \t]+[^\s:]+:[ \t]*)|(password|passwd|passphrase|secret|psk|token)[ \t]+)(?:\x22([^\x22\n]+)\x22|'([^'\n]+)'|([^\s\x22';]+))([^\n]{0,80})",
         scope: Scope::Lines,
-        find: directive,
+        find: Find::In(directive),
     },
     // ACLs of redis.
     Finder {
         kind: Kind::Password,
         anchors: &["user"],
+        around: Around::Spaced,
         trigger: r"(?i-u:user)[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)[ \t]",
         pattern: r"(?i-u:\b(?:user|setuser))[ \t]+[^\s]+[ \t]+(?i-u:on|off|reset)(?:[ \t]+[^\s>#]+)*?[ \t]+[>#<!]([^\s]{3,})",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // A command of redis, and what its `MONITOR` shows.
     Finder {
         kind: Kind::Password,
         anchors: &["auth"],
+        around: Around::Next(b" \t\""),
         trigger: r"(?i-u)auth\x22?[ \t]",
         pattern: r"(?m)^(?:[^\s>]*>[ \t]*|[0-9.]+ \[[^\]\n]*\][ \t]*)?(?:AUTH[ \t]+[a-z][A-Za-z0-9_-]{0,30}[ \t]+|\x22?(?:AUTH|auth)\x22?[ \t]+(?:\x22[^\x22\n]+\x22[ \t]+)?)\x22?([^\s\x22]{4,})\x22?[ \t]*\r?$",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // .pgpass
     Finder {
         kind: Kind::Password,
         anchors: &[":*:", ":54", ":6432:", ":15432:", ":25432:", ":26257:"],
+        around: Around::Anything,
         trigger: r":(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^\s:]+:[^\s:]+:",
         pattern: r"(?m)(?:^|[\s:\x22'])(?:[A-Za-z0-9._*-]+|\[[0-9a-fA-F:]+\]):(?:\*|54[0-9]{2}|6432|15432|25432|26257):[^:\s\[]+:[^:\s\[]*[A-Za-z*_][^:\s\[]*:((?:\\:|[^:\n\r\x22'])+?)[\x22']?\r?$",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // .netrc
     Finder {
         kind: Kind::Password,
         anchors: &["machine", "default", "login"],
+        around: Around::Next(b" \t\n\r\x0b\x0c"),
         trigger: r"(?:machine\s+\S+|default|login\s+\S+)\s+(?:login|account|password)\s",
         pattern: r"(?-u:\b)(?:machine\s{1,32}\S{1,255}|default\s{1,32}login\s{1,32}\S{1,128}|login\s{1,32}\S{1,128})(?:\s{1,32}(?:login|account)\s{1,32}\S{1,128}){0,3}\s{1,32}password\s{1,32}(\S+)",
         scope: Scope::Near,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Docker's config.json
     Finder {
         kind: Kind::DockerAuth,
         anchors: &["auth"],
+        around: Around::Colon,
         trigger: r#"auth\\*["']?\s*[=:]|identitytoken|registrytoken"#,
         pattern: r#"(?:\\*["']?(?-u:\b)auth\\*["']?\s*:\s*\\*["']?|_auth[ \t]*=[ \t]*"?)([A-Za-z0-9+/_-]{6,}={0,2})"#,
         scope: Scope::Near,
-        find: docker,
+        find: Find::In(docker),
     },
     // XML with the name and the value as attributes.
     Finder {
         kind: Kind::Password,
         anchors: &["value", "password", "secret", "token", "key", "pwd"],
+        around: Around::Attribute,
         trigger: r#"(?i-u)(?:value|password|secret|token|key|pwd)[ \t]*=[ \t]*["']"#,
         pattern: r#"(?i-u:\b(?:name|key))[ \t]*=[ \t]*["']([A-Za-z0-9_.:-]+)["'][ \t]+(?i-u:value)[ \t]*=[ \t]*["']([^"'\n]+)["']"#,
         scope: Scope::Lines,
-        find: variable,
+        find: Find::In(variable),
     },
     // An entry of a state of Terraform: the type or the name says what the value is.
     Finder {
         kind: Kind::Secret,
         anchors: &["sensitive"],
+        around: Around::Anything,
         trigger: r#""sensitive(?:_values|_attributes)?""#,
         pattern: r#""value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"type"\s*:\s*"[a-z]+"\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true|"sensitive"\s*:\s*true\s*,\s*"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"|"value"\s*:\s*"((?:[^"\\\n]|\\.)+)"\s*,\s*"sensitive"\s*:\s*true"#,
         scope: Scope::Near,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Objects whose name says that everything in them is a secret.
     Finder {
         kind: Kind::Secret,
         anchors: &["pass", "pw", "secret", "token", "key", "cred"],
+        around: Around::Plural,
         trigger: r#"(?i-u)(?:pass|pw|secret|token|key|cred)[a-z0-9_.-]*s\\*["']?[ \t]*[:=]"#,
         pattern: r#"(?i-u)(?:pass|pw|secret|token|key|cred)[a-z0-9_.-]*s\\*["']?[ \t]*(?::[ \t]*(?:\{|\r?\n)|[:=][ \t]*\[)"#,
-        scope: Scope::Text,
-        find: container,
+        scope: Scope::Starts,
+        find: Find::From(container),
     },
     // A list of variables: `- name: DB_PASSWORD` / `value: …`
     Finder {
         kind: Kind::Password,
         anchors: &["value"],
+        around: Around::Anything,
         trigger: "(?i-u)value",
         pattern: r#"(?i-u:(?:\b|parameter|option|setting|variable|_)(?:name|key)\b)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]+)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:(?:parameter|option|setting|variable|_)?value)\\*["']?[ \t]*:[ \t]*(?:\\*"((?:[^"\\\n]|\\[^"])+)|'([^'\n]+)|([^\s"'\\{\[][^\n"]*))"#,
         scope: Scope::Near,
-        find: variable,
+        find: Find::In(variable),
     },
     Finder {
         kind: Kind::Kubeconfig,
         anchors: &["certificate-authority-data"],
+        around: Around::Anything,
         trigger: "certificate-authority-data",
         pattern: r#"certificate-authority-data\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9+/=_-]{8,})"#,
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // PEM within base64
     Finder {
         kind: Kind::PrivateKey,
         anchors: &["ls0tls1crudjti"],
+        around: Around::Anything,
         trigger: "LS0tLS1CRUdJTi",
         pattern: "LS0tLS1CRUdJTi[A-Za-z0-9+/=]+",
         scope: Scope::Lines,
-        find: encoded_pem,
+        find: Find::In(encoded_pem),
     },
     Finder {
         kind: Kind::WireguardKey,
         anchors: &["private", "preshared"],
+        around: Around::Anything,
         trigger: "(?i-u)(?:private|preshared)[_ -]?key",
         pattern: r"(?i-u:(?:private|preshared)[_ -]?key)\\*[\x22']?[ \t]*[=: ][ \t]*\\*[\x22']?([A-Za-z0-9+/]{42,43}=)",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // ipsec.secrets, and the file of pppd with the same purpose.
     Finder {
         kind: Kind::Password,
         anchors: &["psk", "eap", "xauth", "ntlm"],
+        around: Around::Anything,
         trigger: r"[: \t](?:PSK|EAP|XAUTH|NTLM)[ \t]+[\x220]",
         pattern: r"(?m):[ \t]*(?:PSK|EAP|XAUTH|NTLM)[ \t]+(?:\x22([^\x22\n]+)\x22|(0[xs][A-Za-z0-9+/=]{4,}))",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &[" *", "\t*", "\"*"],
+        around: Around::Anything,
         trigger: r"(?m)[ \t]\x22?\*\x22?[ \t]*\r?$",
         pattern: r"(?m)^(?:\x22[^\x22\n]+\x22|[A-Za-z0-9_.@*-]+)[ \t]+(?:\x22[^\x22\n]*\x22|\*)[ \t]+(?:\x22([^\x22\n]{4,})\x22|([^\s\x22*]{4,}))[ \t]+\x22?\*\x22?[ \t]*\r?$",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Postfix: `[smtp.example.com]:587 user:password`
     Finder {
         kind: Kind::Password,
         anchors: &["]:", "] ", "smtp", "mail", "relay"],
+        around: Around::Anything,
         trigger: r"(?m)[\]A-Za-z0-9][ \t]+[^\s:/]+:[^\s/:]{4,}\r?$",
         pattern: r"(?m)^(?:(\[[A-Za-z0-9.-]+\](?::[0-9]+)?)|(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::[0-9]+)?)[ \t]+[A-Za-z0-9._%+@-]+:([^\s/:]{4,})\r?$",
         scope: Scope::Context,
-        find: sasl,
+        find: Find::In(sasl),
     },
     // `wg show wg0 dump`
     Finder {
         kind: Kind::WireguardKey,
         anchors: &["=\t"],
+        around: Around::Anything,
         trigger: r"[A-Za-z0-9+/]{43}=\t",
         pattern: r"(?m)^(?:[^\t\n]{1,15}\t)?([A-Za-z0-9+/]{43}=)\t[A-Za-z0-9+/]{43}=\t[0-9]+\t|\t([A-Za-z0-9+/]{43}=)\t(?:\(none\)|[0-9a-fA-F.:\[\]]+)\t",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // cloud-init
     Finder {
         kind: Kind::Password,
         anchors: &["chpasswd"],
+        around: Around::Anything,
         trigger: "chpasswd:",
         pattern: r"chpasswd:[ \t]*\r?\n[ \t]+list:[ \t]*[|>]-?[ \t]*\r?\n",
         scope: Scope::Text,
-        find: chpasswd,
+        find: Find::In(chpasswd),
     },
     Finder {
         kind: Kind::Secret,
         anchors: &["$ansible_vault"],
+        around: Around::Anything,
         trigger: r"\$ANSIBLE_VAULT",
         pattern: r"\$ANSIBLE_VAULT;[^\n]{1,80}\n((?:[ \t]*[0-9a-f]{6,}[ \t]*\r?\n?){1,4096})",
         scope: Scope::Text,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Keys of Ceph, wherever they stand.
     Finder {
         kind: Kind::PrivateKey,
         anchors: &["aq"],
+        around: Around::Anything,
         trigger: "AQ[A-Za-z0-9+/]{36,38}==",
         pattern: r"(?-u:\b)(AQ[A-Za-z0-9+/]{36,38}==)",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Secret,
         anchors: &["network_key"],
+        around: Around::Anything,
         trigger: "(?i-u)network_key",
         pattern: r"(?i-u:network_key)\\*[\x22']?[ \t]*[:=][ \t]*\[([0-9xa-fA-F, \t\r\n-]{8,400})\]",
         scope: Scope::Near,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Passwords in mail, FTP and news protocols.
     Finder {
         kind: Kind::Password,
         anchors: &["login", "auth", "334 "],
+        around: Around::Protocol,
         trigger: r"(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]|[0-9][ \t]+(?:LOGIN|login)[ \t]|334 UGFzc3dvcmQ6",
         pattern: r"(?m)(?:AUTH|AUTHENTICATE|auth|authenticate)[ \t]+(?:PLAIN|XOAUTH2|LOGIN|CRAM-MD5|plain|login)[ \t]+([A-Za-z0-9+/]{8,}={0,2})|^(?:[A-Za-z]?[0-9]{1,6}|[A-Za-z]\.[0-9]{1,4})[ \t]+(?:LOGIN|login)[ \t]+(?:\x22[^\x22\n]*\x22|[^\s\x22]+)[ \t]+\x22?([^\s\x22]+)|334 UGFzc3dvcmQ6[^\n]{0,8}\n(?:C:|>|->|=>)?[ \t]*([A-Za-z0-9+/]{4,}={0,2})",
         scope: Scope::Near,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["pass "],
+        around: Around::Anything,
         trigger: r"PASS[ \t]",
         pattern: r"(?m)^(?:[^A-Za-z\n]{0,24}|C:[ \t]*)PASS[ \t]+([^\s/]{4,})[ \t]*\r?$",
         scope: Scope::Lines,
-        find: protocol,
+        find: Find::In(protocol),
     },
     // debconf: `d-i passwd/root-password password …`
     Finder {
         kind: Kind::Password,
         anchors: &["password"],
+        around: Around::Anything,
         trigger: r"/[^\s]+[ \t]+password[ \t]",
         pattern: r"(?m)^[ \t]*[a-z0-9.+-]+[ \t]+[^\s]+/[^\s]+[ \t]+password[ \t]+([^\n\r]+)",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // Tickets of Proxmox, and keys of a DNS update on a command line.
     Finder {
         kind: Kind::ProxmoxToken,
         anchors: &["authcookie"],
+        around: Around::Anything,
         trigger: "AuthCookie",
         pattern: r"P[VBM][EGS]AuthCookie\\*[\x22']?[ \t]*[=:][ \t]*\\*[\x22']?(?:P[VBM][EGS](?::|%3[Aa])[^\s:%]+(?::|%3[Aa])[0-9A-Fa-f]{8}(?::|%3[Aa]){2})?([A-Za-z0-9+/=%_.-]{6,})",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Secret,
         anchors: &["-y "],
+        around: Around::Anything,
         trigger: r"-y[ \t]",
         pattern: r"-y[ \t]+\x22?(?:hmac-[a-z0-9-]+:)?[A-Za-z0-9._-]+:([A-Za-z0-9+/]{8,}={0,2})",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // A bootstrap token of kubeadm.
     Finder {
         kind: Kind::Token,
         anchors: &["token", "kubeadm", "join"],
+        around: Around::Anything,
         trigger: r"(?-u:\b)[a-z0-9]{6}\.[a-z0-9]{16}(?-u:\b)",
         pattern: r"(?-u:\b)([a-z0-9]{6}\.[a-z0-9]{16})(?-u:\b)",
         scope: Scope::Context,
-        find: bootstrap,
+        find: Find::In(bootstrap),
     },
     // Tokens with a sign in their middle: Azure AD, Discord, Bitwarden.
     Finder {
         kind: Kind::VendorToken,
         anchors: &["q~"],
+        around: Around::Anything,
         trigger: r"[0-9]Q~",
         pattern: r"(?:^|[^A-Za-z0-9_~.-])([A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})",
         scope: Scope::Lines,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::VendorToken,
         anchors: &["discord", "bot", "token", "bws", "bitwarden"],
+        around: Around::Anything,
         trigger: r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}|0\.[0-9a-f]{8}-[0-9a-f]{4}-",
         pattern: r"(?-u:\b)([MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})|(?-u:\b)(0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/=]{20,})",
         scope: Scope::Context,
-        find: first_group,
+        find: Find::In(first_group),
     },
     Finder {
         kind: Kind::Password,
         anchors: &["pass", "secret", "token", "key", "pwd", "cred"],
+        around: Around::Tag,
         trigger: "(?i-u)<[a-z0-9_.:-]*(?:pass|secret|token|key|pwd|cred)",
         pattern: r"<([A-Za-z0-9_.:-]{1,80})(?:[ \t][^<>\n]{0,200})?>\s*(?:<!\[CDATA\[)?([^<>]{1,4096}?)(?:\]\]>)?\s*</([A-Za-z0-9_.:-]{1,80})>",
         scope: Scope::Near,
-        find: element,
+        find: Find::In(element),
     },
 ];
 
 fn sasl(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    for captures in regex.captures_iter(text) {
-        looked_at(captures.get_match().len());
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let row = start;
+        start += line.len();
+        // Two words are all that such a line has.
+        let line = line.trim_end_matches(['\n', '\r']);
+        let Some(blank) = line.find([' ', '\t']) else {
+            continue;
+        };
+        let login = line[blank..].trim_start_matches([' ', '\t']);
+        if login.is_empty() || login.contains(char::is_whitespace) {
+            continue;
+        }
+        looked_at(line.len());
         if !within_budget() {
             return;
         }
-        if let Some(value) = captures.get(2)
+        if let Some(captures) = regex.captures(line)
+            && let Some(value) = captures.get(2)
             && !is_placeholder(value.as_str())
             && (captures.get(1).is_some() || is_random(value.as_str()))
         {
-            spans.add(value.range(), kind);
+            spans.add(row + value.start()..row + value.end(), kind);
         }
     }
 }
@@ -463,9 +556,9 @@ fn directive(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
 }
 
 /// What stands in `secrets: { … }`, on one line or as lines that are deeper than the name: strings, and no references.
-fn container(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+fn container(regex: &Regex, text: &str, places: &[Range<usize>], kind: Kind, spans: &mut Spans) {
     let mut covered = 0;
-    for found in regex.find_iter(text) {
+    for found in matches(regex, text, places) {
         looked_at(found.len());
         if !within_budget() {
             return;

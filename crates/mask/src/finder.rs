@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use regex::Regex;
 
+use crate::around::{Around, Hit};
 use crate::span::Spans;
 use crate::view::View;
 use crate::work::{looked_at, within_budget};
@@ -17,12 +18,32 @@ pub(crate) struct Finder {
     /// Words in small letters, one of which is in every match of the trigger; none where no word is. One automaton looks for
     /// the words of all finders at once. A blank at the end stands for whatever ends a word.
     pub(crate) anchors: &'static [&'static str],
-    /// A cheap expression without which the finder finds nothing. Asked only where an anchor stands.
+    /// What must stand around an anchor. Asked at every anchor, so that most lines never reach the trigger.
+    pub(crate) around: Around,
+    /// A cheap expression without which the finder finds nothing. Asked only on lines with an anchor.
     pub(crate) trigger: &'static str,
     pub(crate) pattern: &'static str,
     /// How much of the text a match can depend on.
     pub(crate) scope: Scope,
-    pub(crate) find: fn(&Regex, &str, Kind, &mut Spans),
+    pub(crate) find: Find,
+}
+
+/// How a finder is given the text.
+#[derive(Clone, Copy)]
+pub(crate) enum Find {
+    /// The lines that its scope names, as a text of their own.
+    In(fn(&Regex, &str, Kind, &mut Spans)),
+    /// All of the text, and the places in which its pattern can match. It may read on from there.
+    From(fn(&Regex, &str, &[Range<usize>], Kind, &mut Spans)),
+}
+
+impl Find {
+    fn run(self, regex: &Regex, text: &str, places: &[Range<usize>], kind: Kind, spans: &mut Spans) {
+        match self {
+            Self::In(find) => find(regex, text, kind, spans),
+            Self::From(find) => find(regex, text, places, kind, spans),
+        }
+    }
 }
 
 /// How much of a text a finder must be given.
@@ -34,6 +55,8 @@ pub(crate) enum Scope {
     Context,
     /// The lines with its anchors and what is near: no match goes further than that past the lines of its anchors.
     Near,
+    /// The lines with its anchors, in each of which a match begins and ends; what it says is read in all of the text.
+    Starts,
     /// All of it.
     Text,
     /// All of it, if an anchor stands anywhere, before a match or behind it.
@@ -61,9 +84,31 @@ const MARGIN: usize = 32 * 1024;
 /// The finders, ready to use.
 pub(crate) struct Finders {
     anchors: AhoCorasick,
-    /// The finders of each anchor, as bits.
-    wakes: Vec<u128>,
+    /// The finders of each anchor.
+    wakes: Vec<Wakes>,
     table: Vec<Ready>,
+    /// Those that read lines, as bits.
+    by_line: u128,
+    /// Those with a line feed as an anchor, as bits.
+    line_ends: u128,
+}
+
+/// The finders of an anchor, as bits.
+#[derive(Clone, Copy, Default)]
+struct Wakes {
+    /// The anchor is enough.
+    at_once: u128,
+    /// What stands around the anchor decides.
+    asks: u128,
+}
+
+/// A line with anchors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// The finders that it wakes, as bits.
+    pub(crate) finders: u128,
 }
 
 struct Ready {
@@ -76,16 +121,27 @@ struct Ready {
 
 impl Ready {
     fn find(&self, text: &str, places: &[Range<usize>], spans: &mut Spans) {
+        let kind = self.finder.kind;
+        if self.finder.scope == Scope::Starts {
+            looked_at(places.iter().map(Range::len).sum());
+            if within_budget() {
+                self.finder.find.run(&self.regex, text, places, kind, spans);
+            }
+            return;
+        }
         for place in places {
             looked_at(place.len());
             if !within_budget() {
                 return;
             }
+            let inside = &text[place.clone()];
+            let whole = 0..inside.len();
+            let whole = std::slice::from_ref(&whole);
             if place.len() == text.len() {
-                (self.finder.find)(&self.regex, text, self.finder.kind, spans);
+                self.finder.find.run(&self.regex, text, whole, kind, spans);
             } else {
                 let mut found = Spans::default();
-                (self.finder.find)(&self.regex, &text[place.clone()], self.finder.kind, &mut found);
+                self.finder.find.run(&self.regex, inside, whole, kind, &mut found);
                 spans.extend(found, |range| {
                     Some(place.start + range.start..place.start + range.end)
                 });
@@ -128,15 +184,22 @@ impl Finders {
             return Err("more finders than bits".into());
         }
         let mut words: Vec<String> = Vec::new();
-        let mut wakes: Vec<u128> = Vec::new();
+        let mut wakes: Vec<Wakes> = Vec::new();
+        let mut by_line = 0;
+        let mut line_ends = 0;
         for (index, ready) in finders.iter().enumerate() {
+            by_line |= u128::from(ready.by_line) << index;
+            line_ends |= u128::from(ready.finder.anchors.contains(&"\n")) << index;
             for word in ready.finder.anchors.iter().flat_map(|word| written(word)) {
                 let at = words.iter().position(|known| *known == word).unwrap_or_else(|| {
                     words.push(word);
-                    wakes.push(0);
+                    wakes.push(Wakes::default());
                     words.len() - 1
                 });
-                wakes[at] |= 1 << index;
+                match ready.finder.around {
+                    Around::Anything => wakes[at].at_once |= 1 << index,
+                    _ => wakes[at].asks |= 1 << index,
+                }
             }
         }
         let anchors = AhoCorasick::builder()
@@ -147,102 +210,155 @@ impl Finders {
             anchors,
             wakes,
             table: finders,
+            by_line,
+            line_ends,
         })
     }
 
-    /// For each finder, the parts of this text in which its anchors stand.
-    fn places(&self, text: &str) -> Vec<Vec<Range<usize>>> {
-        let whole = 0..text.len();
-        let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
-        // The lines with anchors of finders that look at what is near, too.
-        let mut near: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
-        // The finders that look at all of it already.
-        let mut done = 0_u128;
-        for (index, ready) in self.table.iter().enumerate() {
-            if ready.finder.anchors.is_empty() {
-                places[index].push(whole.clone());
-                done |= 1 << index;
-            }
-        }
-        let all = self.wakes.iter().fold(done, |all, bits| all | bits);
+    /// The lines of this text that wake a finder, in order. One walk over the text finds them for all finders.
+    fn awake(&self, text: &str) -> Vec<Line> {
         let bytes = text.as_bytes();
-        let mut line = 0..0;
-        // The finders for which this line is noted.
-        let mut noted = 0_u128;
+        let mut lines: Vec<Line> = Vec::new();
+        let mut line = Line::default();
+        let mut hit = Hit::new(bytes);
         looked_at(text.len());
         // No rule begins with the word of a marker.
         let parts = crate::part::between_markers(text);
         let input = |part: Range<usize>| Input::new(text).span(part);
         for found in parts.flat_map(|part| self.anchors.find_overlapping_iter(input(part))) {
-            let wakes = self.wakes[found.pattern().as_usize()];
             if found.start() >= line.end {
-                noted = 0;
-            }
-            let mut new = wakes & !done & !noted;
-            if new == 0 {
-                continue;
-            }
-            if found.start() >= line.end {
+                if line.finders != 0 {
+                    lines.push(line.clone());
+                }
                 let begins = bytes[line.end..found.start()]
                     .iter()
                     .rposition(|byte| *byte == b'\n');
                 let ends = bytes[found.start()..].iter().position(|byte| *byte == b'\n');
-                line = begins.map_or(line.end, |newline| line.end + newline + 1)
-                    ..ends.map_or(bytes.len(), |newline| found.start() + newline + 1);
+                line = Line {
+                    start: begins.map_or(line.end, |newline| line.end + newline + 1),
+                    end: ends.map_or(bytes.len(), |newline| found.start() + newline + 1),
+                    finders: 0,
+                };
             }
-            noted |= new;
+            let wakes = &self.wakes[found.pattern().as_usize()];
+            let mut new = wakes.asks & !line.finders;
+            line.finders |= wakes.at_once;
+            if new == 0 {
+                continue;
+            }
+            hit.move_to(found.range());
+            while new != 0 {
+                let index = new.trailing_zeros();
+                new &= new - 1;
+                if self.table[index as usize].finder.around.fits(&mut hit) {
+                    line.finders |= 1 << index;
+                }
+            }
+        }
+        // The end of the text ends a line, too.
+        let last = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(newline) => newline + 1,
+            None => 0,
+        };
+        if last < bytes.len() {
+            if line.end < bytes.len() {
+                if line.finders != 0 {
+                    lines.push(line);
+                }
+                line = Line {
+                    start: last,
+                    end: bytes.len(),
+                    finders: 0,
+                };
+            }
+            hit.move_to(bytes.len()..bytes.len());
+            let mut ends = self.line_ends & !line.finders;
+            while ends != 0 {
+                let index = ends.trailing_zeros();
+                ends &= ends - 1;
+                if self.table[index as usize].finder.around.fits(&mut hit) {
+                    line.finders |= 1 << index;
+                }
+            }
+        }
+        if line.finders != 0 {
+            lines.push(line);
+        }
+        lines
+    }
+
+    /// For each finder, the parts of this text that it must be given.
+    fn places(&self, text: &str, lines: &[Line]) -> Vec<Vec<Range<usize>>> {
+        let whole = 0..text.len();
+        let mut places: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.table.len()];
+        // The finders that look at all of it already.
+        let mut done = 0_u128;
+        for line in lines {
+            let mut new = line.finders & !done;
             while new != 0 {
                 let index = new.trailing_zeros() as usize;
                 new &= new - 1;
-                if self.table[index].finder.scope.is_whole() {
+                let scope = self.table[index].finder.scope;
+                if scope.is_whole() {
                     places[index].push(whole.clone());
                     done |= 1 << index;
                     continue;
                 }
-                if self.table[index].finder.scope == Scope::Near {
-                    near[index].push(line.clone());
-                    continue;
-                }
-                let near = match self.table[index].finder.scope {
+                let near = match scope {
                     Scope::Context => NEAR_CONTEXT,
+                    Scope::Near => 0,
                     _ => NEAR,
                 };
                 match places[index].last_mut() {
                     Some(last) if line.start < last.end + near => last.end = line.end,
-                    _ => places[index].push(line.clone()),
+                    _ => places[index].push(line.start..line.end),
                 }
             }
-            if done == all {
-                break;
-            }
         }
-        for (places, near) in places.iter_mut().zip(near).filter(|(_, near)| !near.is_empty()) {
-            *places = crate::part::around(text, &near, MARGIN);
+        for (ready, places) in self.table.iter().zip(&mut places) {
+            // What is near is needed only where the trigger matches, or could with what is near.
+            if ready.finder.scope == Scope::Near && !places.is_empty() {
+                *places = crate::part::around(text, places, MARGIN);
+            }
         }
         places
     }
 
     /// The finders that could find something in this text, and where.
-    fn ready<'s>(&'s self, text: &'s str) -> impl Iterator<Item = (&'s Ready, Vec<Range<usize>>)> {
-        let places = self.places(text);
-        self.table.iter().zip(places).filter(|(ready, places)| {
-            places.iter().any(|place| {
-                looked_at(place.len());
-                ready.trigger.is_match(&text[place.clone()])
+    fn ready<'s>(
+        &'s self,
+        text: &'s str,
+        lines: &[Line],
+        wanted: u128,
+    ) -> impl Iterator<Item = (&'s Ready, Vec<Range<usize>>)> {
+        let places = self.places(text, lines);
+        self.table
+            .iter()
+            .zip(places)
+            .enumerate()
+            .filter(move |(index, _)| wanted >> index & 1 == 1)
+            .filter_map(|(_, (ready, mut places))| {
+                places.retain(|place| {
+                    looked_at(place.len());
+                    ready.trigger.is_match(&text[place.clone()])
+                });
+                (!places.is_empty()).then_some((ready, places))
             })
-        })
     }
 
     pub(crate) fn find(&self, text: &str, spans: &mut Spans) {
         tokens::find(text, spans);
+        let lines = self.awake(text);
         let mut by_line = false;
-        for (ready, places) in self.ready(text) {
+        for (ready, places) in self.ready(text, &lines, u128::MAX) {
             by_line |= ready.by_line;
             ready.find(text, &places, spans);
         }
         if by_line && let Some(view) = View::of(text) {
             let mut found = Spans::default();
-            for (ready, places) in self.ready(&view.text).filter(|(ready, _)| ready.by_line) {
+            // The anchors of the view are those of the text.
+            let lines = view.lines_of(&lines);
+            for (ready, places) in self.ready(&view.text, &lines, self.by_line) {
                 ready.find(&view.text, &places, &mut found);
             }
             spans.extend(found, |range| view.original(&range));
@@ -251,11 +367,13 @@ impl Finders {
 
     /// Whether any finder would look at this text, or at one that begins with it.
     pub(crate) fn triggered(&self, text: &str) -> bool {
-        self.ready(text).next().is_some() || self.late(text).next().is_some() || {
-            let mut spans = Spans::default();
-            tokens::find(text, &mut spans);
-            !spans.is_empty()
-        }
+        self.ready(text, &self.awake(text), u128::MAX).next().is_some()
+            || self.late(text).next().is_some()
+            || {
+                let mut spans = Spans::default();
+                tokens::find(text, &mut spans);
+                !spans.is_empty()
+            }
     }
 
     /// The finders that would find something here if their anchors came behind it.
@@ -278,7 +396,10 @@ impl Finders {
     pub(crate) fn asleep(&self, index: usize, text: &str) -> Option<bool> {
         let ready = &self.table[index];
         let mut found = Spans::default();
-        (ready.finder.find)(&ready.regex, text, ready.finder.kind, &mut found);
+        let whole = 0..text.len();
+        let whole = std::slice::from_ref(&whole);
+        let find = ready.finder.find;
+        find.run(&ready.regex, text, whole, ready.finder.kind, &mut found);
         let found = found.merged(&[]);
         (!found.is_empty()).then(|| !self.wakes(text, ready.finder.pattern))
     }
@@ -286,7 +407,9 @@ impl Finders {
     /// Whether the finder with this pattern would look at this text.
     #[cfg(test)]
     pub(crate) fn wakes(&self, text: &str, pattern: &str) -> bool {
-        let mut awake = self.ready(text).map(|(ready, _)| ready).chain(self.late(text));
+        let lines = self.awake(text);
+        let ready = self.ready(text, &lines, u128::MAX).map(|(ready, _)| ready);
+        let mut awake = ready.chain(self.late(text));
         awake.any(|ready| ready.finder.pattern == pattern)
     }
 }
@@ -300,6 +423,23 @@ fn written(word: &str) -> Vec<String> {
             .collect(),
         None => vec![word.to_owned()],
     }
+}
+
+/// The matches of a pattern in these places of a text.
+pub(crate) fn matches<'t>(
+    regex: &Regex,
+    text: &'t str,
+    places: &[Range<usize>],
+) -> impl Iterator<Item = regex::Match<'t>> {
+    places.iter().flat_map(move |place| {
+        let text = &text[..place.end];
+        let mut at = place.start;
+        std::iter::from_fn(move || {
+            let found = regex.find_at(text, at)?;
+            at = found.end();
+            Some(found)
+        })
+    })
 }
 
 /// Everything that matches.
@@ -338,10 +478,13 @@ mod tests {
         let finders = Finders::built_in().unwrap();
         let texts = crate::cases::texts().chain(crate::adversary::seeds());
         for text in texts {
-            let places = finders.places(&text);
+            let places = finders.places(&text, &finders.awake(&text));
             for (ready, places) in finders.table.iter().zip(places) {
                 let mut whole = Spans::default();
-                (ready.finder.find)(&ready.regex, &text, ready.finder.kind, &mut whole);
+                let all = 0..text.len();
+                let find = ready.finder.find;
+                let all = std::slice::from_ref(&all);
+                find.run(&ready.regex, &text, all, ready.finder.kind, &mut whole);
                 let mut parts = Spans::default();
                 ready.find(&text, &places, &mut parts);
                 assert_eq!(

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope};
 use crate::placeholder::{is_expression, is_placeholder};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -23,59 +24,66 @@ pub(crate) const FINDERS: &[Finder] = &[
             "api-key",
             "subscription-key",
         ],
+        around: Around::Anything,
         trigger: "(?i-u)(?:x-[a-z-]*(?:auth|access|key|token|secret|session|signature)|private-token|job-token|deploy-token|dd-ap|subscription-key)",
         pattern: r"(?i-u:\b(?:x-(?:[a-z]{1,20}-){0,3}(?:auth|authorization|auth-key|access|key|token|secret|session|email-key|signature)|private-token|job-token|deploy-token|dd-application-key|dd-api-key|ocp-apim-subscription-key))\\*[\x22']?[ \t]*[:=][ \t]*\\*[\x22']?([^\s\x22'\\,;]{6,})",
         scope: Scope::Lines,
-        find: named,
+        find: Find::In(named),
     },
     // Curl's short form, and what a proxy or a trace writes: `authorization Bearer …`, `Authorization=[Bearer …]`.
     Finder {
         kind: Kind::Authorization,
         anchors: &["oauth_", "credential=", "response=", "nonce="],
+        around: Around::Anything,
         trigger: "(?i-u)oauth_(?:token|signature|consumer)|credential=|response=|nonce=",
         pattern: r#"(?i-u:\b(?:oauth_(?:token|token_secret|signature|consumer_key)|response|cnonce|nonce))="([^"\n]{8,})""#,
         scope: Scope::Lines,
-        find: crate::finder::first_group,
+        find: Find::In(crate::finder::first_group),
     },
     Finder {
         kind: Kind::Authorization,
         anchors: &["authorization"],
+        around: Around::Anything,
         trigger: "(?i-u)authorization",
         pattern: r"(?i-u:authorization)\\*[\x22']?\]?[ \t]*(?:=>|[:=,])[ \t]*\[?\\*[\x22']?",
         scope: Scope::Lines,
-        find: authorization,
+        find: Find::In(authorization),
     },
     Finder {
         kind: Kind::Authorization,
         anchors: &["bearer"],
+        around: Around::Anything,
         trigger: "(?i-u)bearer[ \t]",
         pattern: r"(?i-u:\bbearer)[ \t]+([A-Za-z0-9._~+/=-]{8,})",
         scope: Scope::Lines,
-        find: bearer,
+        find: Find::In(bearer),
     },
     Finder {
         kind: Kind::Authorization,
         anchors: &["basic"],
+        around: Around::Anything,
         trigger: "(?i-u)basic[ \t]",
         pattern: r"(?i-u:\bbasic)[ \t]+([A-Za-z0-9+/_-]{6,}={0,2})",
         scope: Scope::Lines,
-        find: basic,
+        find: Find::In(basic),
     },
     Finder {
         kind: Kind::Cookie,
         anchors: &["set-cookie"],
+        around: Around::Anything,
         trigger: "(?i-u)set-cookie",
         pattern: r"(?i-u:set-cookie2?)\\*[\x22']?[ \t]*[:=,][ \t]*\[?\\*[\x22']?[^\s=;\x22']+=\\*[\x22']?([^;\s\x22'\\,]+)",
         scope: Scope::Lines,
-        find: crate::finder::first_group,
+        find: Find::In(crate::finder::first_group),
     },
     Finder {
         kind: Kind::Cookie,
         anchors: &["cookie"],
+        around: Around::Anything,
         trigger: "(?i-u)cookie",
         pattern: r"(?i-u:\bcookie)\\*[\x22']?[ \t]*[:,][ \t]*\[?\\*[\x22']?([^=;\s\x22'\\]+=[^\n\x22'\\]+)",
         scope: Scope::Lines,
-        find: cookies,
+        find: Find::In(cookies),
     },
 ];
 

@@ -23,6 +23,7 @@
 #[cfg(any(test, feature = "adversary"))]
 pub mod adversary;
 mod ansi;
+mod around;
 mod assignment;
 #[cfg(test)]
 mod awake;

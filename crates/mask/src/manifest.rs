@@ -9,7 +9,8 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::Kind;
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope};
 use crate::placeholder::{is_placeholder, only_markers};
 use crate::span::Spans;
 use crate::work::looked_at;
@@ -19,18 +20,20 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::KubernetesSecret,
         anchors: &["data", "secret"],
+        around: Around::Manifest,
         trigger: r#"(?:data|stringData)["']?[ \t]*:[ \t]*(?:[&!{\r\n]|$)|kind["']?[ \t]*:[ \t]*["']?Secret"#,
         pattern: r#"(?:data|stringData|kind)["']?[ \t]*:"#,
         scope: Scope::Text,
-        find: yaml_manifests,
+        find: Find::In(yaml_manifests),
     },
     Finder {
         kind: Kind::KubernetesSecret,
         anchors: &["data", "secret"],
+        around: Around::Manifest,
         trigger: r#"(?:data|stringData)\\*"\s*:\s*\{|kind\\*"\s*:\s*\\*"Secret"#,
         pattern: r#"(\\*)"(?:data|stringData|kind|apiVersion)\\*"\s*:"#,
         scope: Scope::Text,
-        find: json_manifests,
+        find: Find::In(json_manifests),
     },
 ];
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::finder::{Finder, Scope, first_group};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope, first_group, matches};
 use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -29,109 +30,121 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::Secret,
         anchors: &["pass", "pwd", "secret", "token", "key", "psk", "cred"],
+        around: Around::Cell,
         trigger: r"(?i-u)(?:pass|pwd|secret|token|key|psk|cred)[a-z0-9_ -]*[\x22'*]*[ \t]*(?:[,;|\t]|\r?\n)",
         pattern: "(?i-u)pass|pwd|secret|token|key|psk|cred",
-        scope: Scope::Text,
-        find: tables,
+        scope: Scope::Starts,
+        find: Find::From(tables),
     },
     // `<key>Password</key> <string>…</string>`, `<name>…</name> <value>…</value>`
     Finder {
         kind: Kind::Secret,
         anchors: &["</key>", "</name>", "</propertyname>"],
+        around: Around::Anything,
         trigger: "(?i-u)</(?:key|name)>",
         pattern: r"<(?:[Kk]ey|[Nn]ame)>\s{0,64}([A-Za-z0-9_.: -]{1,100}?)\s{0,64}</(?:[Kk]ey|[Nn]ame)>\s{0,64}<(?:string|[Vv]alue|data)>\s{0,64}([^<>]{1,4096}?)\s{0,64}</",
         scope: Scope::Near,
-        find: named,
+        find: Find::In(named),
     },
     // `<entry key="DbPassword">…</entry>`, `<param name="token"> <value>…</value>`
     Finder {
         kind: Kind::Secret,
         anchors: &["name=", "key=", "id="],
+        around: Around::Anything,
         trigger: r#"(?i-u:(?:name|key|id)=)["'][A-Za-z0-9_.:-]+["'][^<>\n]*>"#,
         pattern: r#"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t](?:[^<>\n]{0,200}[ \t])?(?:[Nn]ame|[Kk]ey|[Ii]d)=["']([A-Za-z0-9_.:-]{1,100})["'][^<>\n]{0,200}>\s{0,64}(?:<(?:[Vv]alue|string)>\s{0,64})?([^<>]{1,4096}?)\s{0,64}</"#,
         scope: Scope::Near,
-        find: named,
+        find: Find::In(named),
     },
     // `<input type="password" value="…">`, `<meta name="csrf-token" content="…">`
     Finder {
         kind: Kind::Secret,
         anchors: &["value=", "content=", "value ="],
+        around: Around::Anything,
         trigger: r"(?i-u:[ \t](?:value|content)[ \t]*=)",
         pattern: r"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t][^<>\n]{1,1024}>?",
         scope: Scope::Lines,
-        find: tag,
+        find: Find::In(tag),
     },
     // `define('DB_PASSWORD', '…')`, `('smtp_password', '…')`
     Finder {
         kind: Kind::Secret,
         anchors: NAMES,
+        around: Around::Listed,
         trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*['\x22][ \t]*,[ \t]*['\x22]",
         pattern: r"((?i-u:define)[ \t]*\([ \t]*)?['\x22]((?i-u:[a-z0-9_.-]*(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*))['\x22][ \t]*,[ \t]*(?:'([^'\n]{4,400})'|\x22([^\x22\n]{4,400})\x22)",
         scope: Scope::Lines,
-        find: listed,
+        find: Find::In(listed),
     },
     // `INSERT INTO users (id, password) VALUES (1, '…')`
     Finder {
         kind: Kind::Password,
         anchors: &["insert"],
+        around: Around::Anything,
         trigger: r"(?i-u)insert[ \t]+into",
         pattern: r"(?i-u:insert[ \t]+into)[ \t]+[^\s(]{1,128}[ \t]*\(([^()\n]{1,1000})\)\s{0,64}(?i-u:values)\s{0,64}",
         scope: Scope::Text,
-        find: insert,
+        find: Find::In(insert),
     },
     // `variable "db_password" { default = "…" }`
     Finder {
         kind: Kind::Secret,
         anchors: &["variable"],
+        around: Around::Anything,
         trigger: r#"variable[ \t]+""#,
         pattern: r#"variable[ \t]+"([A-Za-z0-9_-]{1,100})"[ \t]*\{([^{}]{0,1000}?)default[ \t]*=[ \t]*"((?:[^"\\\n]|\\.){1,1000})"([^{}]{0,400})"#,
         scope: Scope::Near,
-        find: terraform,
+        find: Find::In(terraform),
     },
     // The value first: `{"value": "…", "name": "DB_PASSWORD"}`
     Finder {
         kind: Kind::Secret,
         anchors: &["value"],
+        around: Around::Anything,
         trigger: r#"(?i-u)value\\*["']?[ \t]*:"#,
         pattern: r#"(?i-u:value)\\*["']?[ \t]*:[ \t]*\\*["']?((?:[^"'\\\n,{}\[\]]){1,1000}?)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:name|key)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]{1,100})"#,
         scope: Scope::Near,
-        find: reversed,
+        find: Find::In(reversed),
     },
     // A form: the value stands behind an empty line.
     Finder {
         kind: Kind::Secret,
         anchors: &["form-data"],
+        around: Around::Anything,
         trigger: "(?i-u)form-data;",
         pattern: r#"(?i-u:form-data;[ \t]*name=)"([^"\n]{1,100})"[^\n]{0,200}\n(?:[A-Za-z-]{1,40}:[^\n]{0,200}\n){0,3}\r?\n([^\n]{1,1000})"#,
         scope: Scope::Near,
-        find: named,
+        find: Find::In(named),
     },
     // A password that Terraform made up.
     Finder {
         kind: Kind::Secret,
         anchors: &["random_password"],
+        around: Around::Anything,
         trigger: "random_password",
         pattern: r#""(?:result|bcrypt_hash)"\s{0,8}:\s{0,8}"((?:[^"\\\n]|\\.)+)""#,
         scope: Scope::Document,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // The private parts of a JSON Web Key, RFC 7517.
     Finder {
         kind: Kind::PrivateKey,
         anchors: &["kty"],
+        around: Around::Anything,
         trigger: r#"\\*"kty\\*""#,
         pattern: r#"\\*"(?:d|k|p|q|dp|dq|qi)\\*"\s{0,8}:\s{0,8}\\*"([A-Za-z0-9_-]{16,})"#,
         scope: Scope::Document,
-        find: first_group,
+        find: Find::In(first_group),
     },
     // A name and a value with nothing but blanks or `is` between them.
     Finder {
         kind: Kind::Secret,
         anchors: NAMES,
+        around: Around::SpacedLoosely,
         trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.-]*['\x22*]*[ \t]+[!-~]",
         pattern: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt|community|cookie)[a-z0-9_.-]*[ \t]+(?:(?:is|was|ist|lautet|es|est)[ \t]+)?(?:(?:[:|=]|->)[ \t]+)?[!-~]",
         scope: Scope::Lines,
-        find: spaced,
+        find: Find::In(spaced),
     },
 ];
 
@@ -480,9 +493,10 @@ fn is_rule(row: &str) -> bool {
 const MAX_HEAD: usize = 1024;
 
 /// Rows below a row of names: what stands below the name of a secret is one.
-fn tables(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
+fn tables(regex: &Regex, text: &str, places: &[Range<usize>], _kind: Kind, spans: &mut Spans) {
     let mut covered = 0;
-    for found in regex.find_iter(text) {
+    let mut line = 0..0;
+    for found in matches(regex, text, places) {
         looked_at(found.len());
         if !within_budget() {
             return;
@@ -490,19 +504,19 @@ fn tables(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         if found.start() < covered || text[..found.start()].ends_with("[masked:") {
             continue;
         }
-        // Only a row with something that parts its cells is one, and its line feed is near.
-        let near = text.ceil_char_boundary(found.start().saturating_sub(MAX_HEAD));
-        let far = text.floor_char_boundary(found.start() + MAX_HEAD);
-        let begins = text[near..found.start()].rfind('\n').map(|at| near + at + 1);
-        let begins = begins.or((near == 0).then_some(0));
-        let ends = text[found.start()..far]
-            .find('\n')
-            .map(|at| found.start() + at + 1);
-        looked_at(256);
-        let Some((begins, ends)) = begins.zip(ends) else {
+        if found.start() >= line.end {
+            let begins = text[line.end..found.start()].rfind('\n');
+            let ends = text[found.start()..].find('\n');
+            line = begins.map_or(line.end, |newline| line.end + newline + 1)
+                ..ends.map_or(text.len(), |newline| found.start() + newline + 1);
+            looked_at(line.len());
+        }
+        // A row of names ends with a line feed, and its ends are near.
+        let near = found.start() - line.start < MAX_HEAD && line.end - found.start() <= MAX_HEAD;
+        if !near || !text[..line.end].ends_with('\n') {
             continue;
-        };
-        covered = table(text, begins..ends, spans).max(ends);
+        }
+        covered = table(text, line.clone(), spans).max(line.end);
     }
 }
 

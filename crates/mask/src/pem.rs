@@ -1,9 +1,12 @@
 //! Private keys in armour, whole or cut off at either end. Certificates and public keys stay.
 
+use std::ops::Range;
+
 use regex::Regex;
 
 use crate::Kind;
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope, matches};
 use crate::span::Spans;
 use crate::work::looked_at;
 
@@ -11,26 +14,28 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::PrivateKey,
         anchors: &["----"],
+        around: Around::Next(b"- "),
         trigger: "----[- ](?:BEGIN|END)",
         pattern: r"(?:-----|---- )(BEGIN|END) (?:[A-Z0-9]{1,24} ){0,4}?(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|OpenVPN tls-crypt-v2 (?:client|server) key)(?:-----| ----)?",
-        scope: Scope::Text,
-        find: armour,
+        scope: Scope::Starts,
+        find: Find::From(armour),
     },
     Finder {
         kind: Kind::PrivateKey,
         anchors: &["private-lines:"],
+        around: Around::Anything,
         trigger: "Private-Lines:",
         pattern: r"Private-Lines:[ \t]*[0-9]+[ \t]*\r?\n",
-        scope: Scope::Text,
-        find: putty,
+        scope: Scope::Starts,
+        find: Find::From(putty),
     },
 ];
 
-fn armour(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+fn armour(regex: &Regex, text: &str, places: &[Range<usize>], kind: Kind, spans: &mut Spans) {
     // Where a BEGIN without its END stands. Nothing is read past the next mark, so that no part is read twice.
     let mut open: Option<(usize, usize)> = None;
     let mut covered = 0;
-    for found in regex.find_iter(text) {
+    for found in matches(regex, text, places) {
         looked_at(found.len());
         let begins = found.as_str().contains("BEGIN");
         if begins {
@@ -68,10 +73,10 @@ fn ends_string(body: &str) -> bool {
             .all(|line| line.trim().is_empty() || is_quoted_body(line))
 }
 
-fn putty(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
-    let mut matches = regex.find_iter(text).peekable();
-    while let Some(found) = matches.next() {
-        let limit = matches.peek().map_or(text.len(), regex::Match::start);
+fn putty(regex: &Regex, text: &str, places: &[Range<usize>], kind: Kind, spans: &mut Spans) {
+    let mut found_in = matches(regex, text, places).peekable();
+    while let Some(found) = found_in.next() {
+        let limit = found_in.peek().map_or(text.len(), regex::Match::start);
         let end = body_end(text, found.end(), limit);
         let mac = text[end..limit].trim_start();
         let mac_at = limit - mac.len();

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope};
 use crate::placeholder::{is_path, is_placeholder};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -172,10 +173,11 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "virsh",
         "<<<",
     ],
+    around: Around::Anything,
     trigger: r"(?-u:\b)(?:(?:mysql|mariadb|ldap|snmp|mongo|ncftp)[a-z_0-9-]*|curl|wget|etcdctl|plink|pscp|psftp|sshpass|redis-cli|valkey-cli|smbclient|rpcclient|smbget|net|docker|podman|nerdctl|helm|skopeo|buildah|oc|az|crane|oras|cqlsh|(?:un)?zip|sqlcmd|isql|ipmitool|mosquitto_[ps]ub|bcp|htpasswd|7z[ar]?|(?:un)?rar|openssl|keytool|(?:jar|apk)signer|lftp|kubectl|useradd|usermod|adduser|groupadd|ssh-keygen|twine|rdesktop|hydra|cadaver|pdbedit|vault|cargo|doctl|mc|rabbitmqctl|wpa_passphrase|aws|npm|poetry|nmcli|rclone|gcloud|flyctl|fly|heroku|sqlplus|sqlldr|expdp|impdp|iwconfig|cryptsetup|gpg2?|kinit|gh|pulumi|virsh)[\x22'`,;)\]]*[ \t]|<<<",
     pattern: "[^\n]+",
     scope: Scope::Lines,
-    find,
+    find: Find::In(find),
 }];
 
 /// The names of all programs; those with a beginning only, with something behind it.

@@ -3,7 +3,8 @@
 use regex::Regex;
 
 use crate::Kind;
-use crate::finder::{Finder, Scope};
+use crate::around::Around;
+use crate::finder::{Find, Finder, Scope};
 use crate::placeholder::is_placeholder;
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
@@ -12,28 +13,31 @@ pub(crate) const FINDERS: &[Finder] = &[
     Finder {
         kind: Kind::UrlPassword,
         anchors: &["://"],
+        around: Around::Anything,
         trigger: r"://[^\s/@]*:[^\s]*@",
         pattern: r"://[^\s:/?#@\x22'<>]*:[^\s/?#\x22'<>]+@",
         scope: Scope::Lines,
-        find,
+        find: Find::In(find),
     },
     // A password with a slash, question mark or hash that nobody encoded.
     Finder {
         kind: Kind::UrlPassword,
         anchors: &["://"],
+        around: Around::Anything,
         trigger: r"://[^\s/@]*:[^\s]*@",
         pattern: r"://[^\s:/?#@\x22'<>]*:[^\s@\x22'<>]+@",
         scope: Scope::Lines,
-        find,
+        find: Find::In(find),
     },
     // Addresses that are signed: whoever has the signature has what it opens.
     Finder {
         kind: Kind::UrlPassword,
         anchors: &["sig=", "signature=", "security-token="],
+        around: Around::Anything,
         trigger: "(?i-u)[?&](?:sig|x-(?:amz|goog)-(?:signature|security-token))",
         pattern: r"(?i-u)[?&](?:sig|signature|x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%+/=_-]{16,})",
         scope: Scope::Lines,
-        find: crate::finder::first_group,
+        find: Find::In(crate::finder::first_group),
     },
 ];
 

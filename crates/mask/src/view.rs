@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::finder::Line;
 use crate::work::looked_at;
 
 /// A text without the beginnings of its lines.
@@ -69,6 +70,31 @@ impl View {
             at += line.len();
         }
         Some(view)
+    }
+
+    /// The lines of this view that are these lines of the original.
+    pub(crate) fn lines_of(&self, original: &[Line]) -> Vec<Line> {
+        let mut found = Vec::new();
+        let mut gaps = self.gaps.iter().peekable();
+        let mut lines = self.lines.iter().peekable();
+        let mut original = original.iter().peekable();
+        while let Some((here, there)) = lines.next() {
+            let end = lines.peek().map_or(self.text.len(), |(next, _)| *next);
+            if gaps.next_if(|gap| *gap == here).is_some() {
+                continue;
+            }
+            while original.next_if(|line| line.end <= *there).is_some() {}
+            if let Some(line) = original.peek()
+                && line.start <= *there
+            {
+                found.push(Line {
+                    start: *here,
+                    end,
+                    finders: line.finders,
+                });
+            }
+        }
+        found
     }
 
     /// Where a part of this text is in the original; nothing if lines were left out within it.
