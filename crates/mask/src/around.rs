@@ -42,6 +42,10 @@ pub(crate) enum Around {
     OldHash,
     /// The anchor is the end of a line, with `:` thirty-two characters before it; else as [`Around::Digest`].
     DigestOrEnd,
+    /// The rest of a name and `(`, also behind `=`: `login(`, `auth=(`.
+    Call,
+    /// The rest of a word, a blank, and a letter: part of a sentence.
+    Sentence,
     /// `AUTH PLAIN`, `LOGIN user`, or `334 `.
     Protocol,
 }
@@ -55,6 +59,7 @@ pub(crate) struct Hit<'t> {
     range: Range<usize>,
     name: Range<usize>,
     cell: Range<usize>,
+    word: Range<usize>,
 }
 
 impl<'t> Hit<'t> {
@@ -64,6 +69,7 @@ impl<'t> Hit<'t> {
             range: 0..0,
             name: 0..0,
             cell: 0..0,
+            word: 0..0,
         }
     }
 
@@ -104,6 +110,16 @@ impl<'t> Hit<'t> {
         self.cell.end
     }
 
+    /// The end of the word that the anchor ends in, in any alphabet.
+    fn word_end(&mut self) -> usize {
+        let last = self.range.end.saturating_sub(1);
+        if !(self.word.start <= last && last <= self.word.end) {
+            let end = self.skip(last, |byte| is_name(byte) || byte >= 0x80);
+            self.word = last..end;
+        }
+        self.word.end
+    }
+
     /// Whether such a byte stands before the anchor, with nothing but these between them.
     fn follows(&self, wanted: u8, between: impl Fn(u8) -> bool) -> bool {
         let mut near = self.bytes[..self.range.start].iter().rev().take(BEFORE);
@@ -140,7 +156,7 @@ impl<'t> Hit<'t> {
             [b'%', b'2', b'2', ..] => 3,
             _ => 0,
         };
-        at += usize::from(self.at(at) == b']');
+        at += usize::from(matches!(self.at(at), b']' | b'}'));
         at = self.skip(at, is_blank);
         matches!(self.at(at), b':' | b'=' | b'?' | b'+') || self.at(at) == b'%' && self.at(at + 1) == b'3'
     }
@@ -217,8 +233,8 @@ impl Around {
             }
             Self::Flag => {
                 let at = hit.name_end();
-                matches!(hit.at(at), b' ' | b'\t' | b'"' | b'\'')
-                    && hit.follows(b'-', |byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                matches!(hit.at(at), b' ' | b'\t' | b'"' | b'\'' | b'\r' | b'\n')
+                    && hit.follows(b'-', |byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
             }
             Self::Listed => {
                 let at = hit.name_end();
@@ -261,6 +277,18 @@ impl Around {
                 b'\n' | 0 => hit.colon_before_end(32),
                 _ => Self::Digest.fits(hit),
             },
+            Self::Call => {
+                let at = hit.name_end();
+                let at = hit.skip(at, |byte| is_blank(byte) || byte == b'=' || byte == b':');
+                hit.at(at) == b'('
+            }
+            Self::Sentence => {
+                let at = hit.word_end();
+                let word = hit.skip(at, is_blank);
+                let next = hit.at(word);
+                let letter = next.is_ascii_alphabetic() || next >= 0x80 || matches!(next, b'(' | b'/');
+                word > at && letter || is_blank(hit.at(end.saturating_sub(1)))
+            }
             Self::Protocol => hit.at(hit.range.start) == b'3' || Self::Spaced.fits(hit),
         }
     }

@@ -6,7 +6,10 @@ use regex::Regex;
 
 use crate::around::Around;
 use crate::finder::{Find, Finder, Scope, matches};
-use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random, is_template};
+use crate::placeholder::{
+    is_chosen, is_expression, is_path, is_placeholder, is_prose_word, is_random, is_strong, is_template,
+    marker_length,
+};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, keys, yaml};
@@ -14,6 +17,8 @@ use crate::{Kind, keys, yaml};
 /// Longer values are secrets whatever they look like: names, paths and expressions are shorter. This bounds what is looked
 /// at again when a value turns out to be none.
 const MAX_EXEMPT: usize = 256;
+/// Longer values are no keys that a name with little meaning could have.
+const MAX_STRONG: usize = 512;
 /// How far the end of a quoted value is looked for on the lines below its beginning.
 const MAX_LINES: usize = 4 * 1024;
 
@@ -68,17 +73,20 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "heslo",
         "salasana",
         "adgangskode",
+        "encrypt",
+        "samlresponse",
+        "_pat",
     ],
     around: Around::Assigned,
     trigger: concat!(
-        r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|jsessionid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|",
+        r"(?i-u)(?:pass|pw|pswd|pword|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str|uri)|webhook[_-]?url|cred|sessid|jsessionid|bearer|auth|wort|community|seed|mnemonic|codes|erlang_?cookie|authcookie|salt|pincode|encrypt|samlresponse|_pat|",
         foreign!(),
-        r")[_a-z0-9.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?:[:=?+]|%3[ad])"
+        r")[_a-z0-9.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?[\]}]?[ \t]*(?:[:=?+]|%3[ad])"
     ),
     pattern: concat!(
-        r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort|wrd)?|kennwort|pswd|pword|(?:root|bind|admin|user|db)_?pw|pwd|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|_auth|auth[_-]?header|community|seed|mnemonic|(?:recovery|backup)[_-]?codes|erlang_?cookie|authcookie|salt|pincode|",
+        r"(?i-u)(?:pass(?:w(?:or)?d|phrase|code|wort|wrd)?|kennwort|pswd|pword|(?:root|bind|admin|user|db)_?pw|pwd|pw|secret|token|key|psk|conn(?:ection)?[_.-]?(?:str(?:ing)?|uri)|webhook[_-]?url|cred(?:ential)?s?|[jp][a-z]*sessid|jsessionid|bearer|masterauth|_auth|auth[_-]?header|community|seed|mnemonic|(?:recovery|backup)[_-]?codes|erlang_?cookie|authcookie|salt|pincode|encrypt|samlresponse|_pat|",
         foreign!(),
-        r")[A-Za-z0-9_.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?\]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])(?:\*\*)?[ \t]*"
+        r")[A-Za-z0-9_.-]*(?:[ ](?:id|[0-9]{1,2}))?(?:\\*[\x22'`]|\*\*|&quot;|&#34;|%22)?[\]}]?[ \t]*(?::=|=>|==|\?=|\+=|=|:|%3[ad])(?:\*\*)?[ \t]*"
     ),
     scope: Scope::Starts,
     find: Find::From(find),
@@ -99,6 +107,8 @@ struct Assignment<'t> {
     quoted: bool,
     /// Nothing but indentation, a list dash or `export` before the key on its line.
     at_line_start: bool,
+    /// The name alone says too little: only a value that is as random as a generated key is masked.
+    strong_only: bool,
     /// The key is part of a path or an image name.
     in_path: bool,
     key_start: usize,
@@ -113,7 +123,7 @@ fn find(regex: &Regex, text: &str, places: &[Range<usize>], _kind: Kind, spans: 
         if !within_budget() {
             return;
         }
-        if found.end() < masked {
+        if found.end() < masked || is_masked(&text[found.end()..]) {
             continue;
         }
         let Some(assignment) = Assignment::read(text, found.start(), found.as_str()) else {
@@ -121,6 +131,28 @@ fn find(regex: &Regex, text: &str, places: &[Range<usize>], _kind: Kind, spans: 
         };
         masked = assignment.mask(text, found.end(), &mut listed, spans).max(masked);
     }
+}
+
+/// `api key`, `Unseal Key 1`: the word before `key` tells. Where the name begins, and what it holds.
+fn two_words(text: &str, key_start: usize, key_end: usize, start: usize) -> Option<(usize, Kind)> {
+    let before = text[..key_start].strip_suffix(' ')?;
+    let letters = before.bytes().rev().take(16);
+    let letters = letters.take_while(u8::is_ascii_alphabetic).count();
+    looked_at(letters);
+    if letters == 0 || !text[start..].starts_with(['k', 'K']) {
+        return None;
+    }
+    let begins = key_start - letters - 1;
+    Some((begins, keys::kind_of(&text[begins..key_end])?))
+}
+
+/// Whether a marker stands here, and nothing else that could belong to the value.
+fn is_masked(rest: &str) -> bool {
+    let behind = rest.strip_prefix("[masked:").and_then(|inside| {
+        let end = marker_length(inside)?;
+        inside.as_bytes().get(end).or(Some(&b'\n'))
+    });
+    behind.is_some_and(u8::is_ascii_whitespace)
 }
 
 impl<'t> Assignment<'t> {
@@ -135,7 +167,7 @@ impl<'t> Assignment<'t> {
                 last.starts_with('%').then_some(last)
             })?;
         let left = body[..body.len() - separator.len()].trim_end_matches([' ', '\t']);
-        let left = left.strip_suffix(']').unwrap_or(left);
+        let left = left.strip_suffix([']', '}']).unwrap_or(left);
         let word = ["&quot;", "&#34;", "%22"]
             .into_iter()
             .find_map(|quote| left.strip_suffix(quote))
@@ -156,19 +188,32 @@ impl<'t> Assignment<'t> {
         };
         let mut key_start = start - prefix + escape;
         let key_end = start + word.len();
+        let mut strong_only = false;
         let kind = if let Some(kind) = keys::kind_of(&text[key_start..key_end]) {
             kind
-        } else {
+        } else if let Some((begins, kind)) = two_words(text, key_start, key_end, start) {
             // `Unseal Key 1`, `api key`: the word before tells.
-            let before = head[..key_start].strip_suffix(' ')?;
-            let letters = before.bytes().rev().take(16);
-            let letters = letters.take_while(u8::is_ascii_alphabetic).count();
-            looked_at(letters);
-            key_start -= letters + 1;
-            if letters == 0 || !text[start..].starts_with(['k', 'K']) {
-                return None;
+            key_start = begins;
+            kind
+        } else {
+            strong_only = true;
+            let name = &text[key_start..key_end];
+            match name {
+                // Of a connection string, and not of a shell.
+                "PWD" if head.ends_with(';') => {
+                    strong_only = false;
+                    Kind::Password
+                }
+                // A word before it would say whose key it is, as in `public key`.
+                "key" | "Key" | "KEY"
+                    if !head[..key_start]
+                        .trim_end_matches([' ', '\t'])
+                        .ends_with(|last: char| last.is_alphanumeric() || last == ')') =>
+                {
+                    Kind::ApiKey
+                }
+                name => keys::kind_if_strong(name)?,
             }
-            keys::kind_of(&text[key_start..key_end])?
         };
         let name = &text[key_start..key_end];
         let before = &text[..key_start];
@@ -218,16 +263,65 @@ impl<'t> Assignment<'t> {
                     | "\""
                     | "| "
             ),
+            strong_only,
             in_path: before.ends_with('/'),
             key_start,
         })
+    }
+
+    /// Masks the value at `at` if it is as random as a generated key.
+    fn mask_strong(&self, text: &str, at: usize, spans: &mut Spans) -> usize {
+        // Only what a key is made of is read, so that no part of a line is read again and again.
+        let quotes = text[at..]
+            .bytes()
+            .take(4)
+            .take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\'))
+            .count();
+        let start = at + quotes;
+        let body = text[start..]
+            .bytes()
+            .take(MAX_STRONG)
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/_-~.".contains(byte))
+            .count();
+        let padding = text[start + body..]
+            .bytes()
+            .take(3)
+            .take_while(|byte| *byte == b'=')
+            .count();
+        looked_at(body + padding);
+        let range = start..start + body + padding;
+        let value = text[range.clone()].trim_end_matches('.');
+        // A key of anything: most digests are hexadecimal, and public keys and certificates begin alike.
+        let anything = self.name.eq_ignore_ascii_case("key");
+        let open = anything
+            && (value.len() < 24
+                || value.starts_with("AAAA")
+                || value.starts_with("MI")
+                || !value.contains(|letter: char| letter.is_ascii_uppercase())
+                || !value.contains(|letter: char| letter.is_ascii_lowercase()));
+        if open || !is_strong(value) || is_path(value) {
+            return 0;
+        }
+        spans.add(range.start..range.start + value.len(), self.kind);
+        range.end
     }
 
     /// Masks the value at `at` and says where the last masked part of it ends.
     fn mask(&self, text: &str, at: usize, listed: &mut usize, spans: &mut Spans) -> usize {
         let rest = &text[at..];
         let first = rest.bytes().next().unwrap_or(b'\n');
+        if self.strong_only {
+            return self.mask_strong(text, at, spans);
+        }
         match first {
+            // `userPassword:: …` of LDIF.
+            b':' if self.separator == ":"
+                && !self.spaced
+                && self.at_line_start
+                && rest[1..].starts_with(' ') =>
+            {
+                self.mask_bare(text, at + 1 + yaml::indent_of(&rest[1..]), spans)
+            }
             // `grep 'password:' file`: the quote ends what was quoted.
             b'"' | b'\'' | b'`' if !self.quoted && self.closes(text, at, first) => 0,
             b'"' | b'\'' | b'`' => self.mask_quoted(text, quoted(text, at), spans),
@@ -260,10 +354,26 @@ impl<'t> Assignment<'t> {
                 if at < *listed {
                     return 0;
                 }
-                self.mask_list(text, at, listed, spans)
+                match bracketed(rest) {
+                    Some(length) => {
+                        spans.add(at + 1..at + 1 + length, self.kind);
+                        at + 1 + length
+                    }
+                    None => self.mask_list(text, at, listed, spans),
+                }
             }
             b'{' => self.mask_nested(text, at, spans),
             b'(' => 0,
+            // `password: Some("…")`
+            b'S' | b'J' | b'O' if wrapper_length(rest) > 0 => {
+                let range = quoted(text, at + wrapper_length(rest));
+                let value = &text[range.clone()];
+                if is_chosen(value) || is_random(value) {
+                    self.mask_quoted(text, range, spans)
+                } else {
+                    0
+                }
+            }
             b'*' if rest.starts_with("**") => {
                 let skip = 2 + yaml::indent_of(&rest[2..]);
                 self.mask_again(text, at + skip, listed, spans)
@@ -373,8 +483,19 @@ impl<'t> Assignment<'t> {
         } else if is_template(value) {
             return 0;
         }
-        let end = range.end;
+        let mut end = range.end;
         spans.add(range, self.kind);
+        // What it becomes: `password = "…" -> "…"` of a plan.
+        if let Some(rest) = text.get(end + 1..)
+            && let Some(after) = rest.strip_prefix(" -> ")
+            && after.starts_with('"')
+        {
+            let range = quoted(text, end + 1 + " -> ".len());
+            end = range.end;
+            if !is_placeholder(&text[range.clone()]) {
+                spans.add(range, self.kind);
+            }
+        }
         end
     }
 
@@ -400,7 +521,7 @@ impl<'t> Assignment<'t> {
 
     /// A value on the lines below its key: deeper than the key, and no mapping.
     fn mask_below(&self, text: &str, at: usize, spans: &mut Spans) -> usize {
-        if !matches!(self.separator, ":" | "=") || !(self.at_line_start || self.quoted) {
+        if !matches!(self.separator, ":" | "=" | "=>") || !(self.at_line_start || self.quoted) {
             return 0;
         }
         let near = text.ceil_char_boundary(self.key_start.saturating_sub(256));
@@ -444,6 +565,15 @@ impl<'t> Assignment<'t> {
                 return self.mask_quoted(text, range, spans).max(end);
             }
             let word = content.strip_prefix("- ").unwrap_or(content).trim();
+            // `string(9) "…"` below `["password"]=>`, as PHP prints it.
+            let typed = word
+                .strip_prefix("string(")
+                .and_then(|rest| rest.split_once(") "))
+                .map(|(_, value)| value);
+            if self.separator == "=>" && typed.is_none() {
+                break;
+            }
+            let word = typed.unwrap_or(word);
             let start = next + line.find(word).unwrap_or(lead);
             if yaml::entry(word).is_some()
                 || word.starts_with(['{', '[', '#', '}', ']', '<', '|'])
@@ -467,6 +597,19 @@ impl<'t> Assignment<'t> {
         // What the first characters tell needs no end.
         if is_template(&text[at..]) || self.starts_as_no_secret(&text[at..]) {
             return 0;
+        }
+        if holds_words(self.name) {
+            let line = text[at..floor(text, at + 512)]
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end();
+            let word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+            looked_at(line.len());
+            if line.split(' ').count() >= 6 && line.split(' ').all(word) {
+                spans.add(at..at + line.len(), self.kind);
+                return at + line.len();
+            }
         }
         let end = bare_end(text, at);
         let word = &text[at..end];
@@ -608,6 +751,42 @@ impl<'t> Assignment<'t> {
             || following.starts_with(['#', '"', '\'', ',', '}', ')', ']', ';', '|', '\\']);
         !alone && !next_is_key && !self.name.to_ascii_lowercase().ends_with("passphrase")
     }
+}
+
+/// The length of a word in brackets that looks like a secret: `apikey=[…]`.
+fn bracketed(rest: &str) -> Option<usize> {
+    let near = &rest[1..floor(rest, rest.len().min(MAX_EXEMPT))];
+    let end = near.find([']', ' ', ',', '"', '\'', '\n', '['])?;
+    (near[end..].starts_with(']') && is_random(&near[..end])).then_some(end)
+}
+
+/// The length of what stands around a text in quotes when a program prints an optional or hidden value: `Some("…")`.
+fn wrapper_length(rest: &str) -> usize {
+    [
+        "Some(",
+        "Ok(",
+        "Just(",
+        "Just ",
+        "Secret(",
+        "SecretString(",
+        "Sensitive(",
+        "String(",
+    ]
+    .iter()
+    .find(|wrapper| {
+        rest.strip_prefix(**wrapper)
+            .is_some_and(|inside| inside.starts_with('"'))
+    })
+    .map_or(0, |wrapper| wrapper.len())
+}
+
+/// Whether a name says that its value is a row of words.
+fn holds_words(name: &str) -> bool {
+    let mut plain: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    plain.make_ascii_lowercase();
+    ["mnemonic", "seedphrase", "recoveryphrase", "seedwords"]
+        .iter()
+        .any(|end| plain.ends_with(end))
 }
 
 /// `existingSecret` of a Helm chart: the name of a Secret, not what it holds.

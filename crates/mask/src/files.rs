@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::around::Around;
 use crate::finder::{Find, Finder, Scope, first_group, matches};
-use crate::placeholder::{is_placeholder, is_prose_word, is_random};
+use crate::placeholder::{is_chosen, is_path, is_placeholder, is_prose_word, is_random, is_strong};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64, keys};
@@ -225,6 +225,56 @@ pub(crate) const FINDERS: &[Finder] = &[
         pattern: r#"(?i-u)(?:pass|pw|secret|token|key|cred)[a-z0-9_.-]*s\\*["']?[ \t]*(?::[ \t]*(?:\{|\r?\n)|[:=][ \t]*\[)"#,
         scope: Scope::Starts,
         find: Find::From(container),
+    },
+    // A section of an INI or TOML file whose name says that everything in it is a secret.
+    Finder {
+        kind: Kind::Secret,
+        anchors: &["secrets", "tokens", "passwords", "credentials", "creds"],
+        around: Around::Next(b"]"),
+        trigger: r"(?im)^[ \t]*\[",
+        pattern: r"(?im)^[ \t]*\[{1,2}[a-z0-9_.-]*(?:secrets|tokens|passwords|credentials|creds)\]{1,2}[ \t]*\r?\n",
+        scope: Scope::Starts,
+        find: Find::From(section),
+    },
+    // `createUser bob SHA "…" AES "…"` of snmpd.
+    Finder {
+        kind: Kind::Password,
+        anchors: &["createuser"],
+        around: Around::Next(b" \t"),
+        trigger: "(?i-u)createuser[ \t]",
+        pattern: r"(?i-u:createuser)[ \t]+(?:-e[ \t]+\S+[ \t]+)?\S+[ \t]+(?:MD5|SHA[0-9-]*)[ \t]+(?:\x22([^\x22\n]+)\x22|([^\s\x22]+))(?:[ \t]+(?:DES|AES[0-9-]*)[ \t]+(?:\x22([^\x22\n]+)\x22|([^\s\x22]+)))?",
+        scope: Scope::Lines,
+        find: Find::In(every_group),
+    },
+    // What a script of `expect` types, and what a client tells a service of IRC.
+    Finder {
+        kind: Kind::Password,
+        anchors: &["send", "identify"],
+        around: Around::Spaced,
+        trigger: r"(?i-u)send[ \t]|nickserv",
+        pattern: r"(?m)^[ \t]*(?:exp_)?send[ \t]+(?:--[ \t]+)?(?:\x22([^\x22\s\\$\[]+)\\[rn]|\{([^{}\s\\]+)\\r)|(?i-u:nickserv[ \t:]+identify)[ \t]+(?:[^\s]+[ \t]+)?([^\s]+)[ \t]*\r?$",
+        scope: Scope::Lines,
+        find: Find::In(typed),
+    },
+    // `<AdministratorPassword><Value>…</Value>`
+    Finder {
+        kind: Kind::Password,
+        anchors: &["<value>"],
+        around: Around::Anything,
+        trigger: "<[Vv]alue>",
+        pattern: r"<([A-Za-z0-9_.:-]{1,80})>\s{0,64}<[Vv]alue>\s{0,64}([^<>]{1,4096}?)\s{0,64}</",
+        scope: Scope::Near,
+        find: Find::In(variable),
+    },
+    // A Secret of Kubernetes on one line, in the flow style of YAML.
+    Finder {
+        kind: Kind::KubernetesSecret,
+        anchors: &["secret"],
+        around: Around::Manifest,
+        trigger: r"kind:[ \t]*Secret(?-u:\b)[^\n]*\{",
+        pattern: r"kind:[ \t]*Secret(?-u:\b)[^\n]*?(?-u:\b)(?:data|stringData):[ \t]*\{([^{}\n]+)\}",
+        scope: Scope::Lines,
+        find: Find::In(first_group),
     },
     // A list of variables: `- name: DB_PASSWORD` / `value: …`
     Finder {
@@ -482,7 +532,7 @@ fn protocol(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
     for captures in regex.captures_iter(text) {
         looked_at(captures.get_match().len());
         if let Some(value) = captures.get(1)
-            && is_random(value.as_str())
+            && (is_random(value.as_str()) || is_chosen(value.as_str()))
         {
             spans.add(value.range(), kind);
         }
@@ -517,6 +567,57 @@ fn old_hash(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
                 .any(|byte| byte.is_ascii_digit() || b"./".contains(byte));
         if mixed {
             spans.add(hash.range(), kind);
+        }
+    }
+}
+
+/// Every group of what matches.
+fn every_group(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        for group in captures.iter().skip(1).flatten() {
+            if !is_placeholder(group.as_str()) {
+                spans.add(group.range(), kind);
+            }
+        }
+    }
+}
+
+/// A word that is typed where a password is asked for. Answers and commands are words without digits and signs.
+fn typed(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if let Some(value) = captures.iter().skip(1).flatten().next()
+            && (is_chosen(value.as_str()) || is_random(value.as_str()))
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+/// The values of a section of an INI or TOML file, to the next section.
+fn section(regex: &Regex, text: &str, places: &[Range<usize>], kind: Kind, spans: &mut Spans) {
+    for found in matches(regex, text, places) {
+        let mut at = found.end();
+        for line in text[at..].split_inclusive('\n') {
+            looked_at(line.len());
+            if !within_budget() {
+                return;
+            }
+            if line.trim_start().starts_with('[') {
+                break;
+            }
+            let row = at;
+            at += line.len();
+            let Some(equals) = line.find('=') else { continue };
+            let name = line[..equals].trim().trim_matches(['"', '\'']);
+            let raw = line[equals + 1..].trim();
+            let value = raw.trim_matches(['"', '\'']);
+            let secret = is_chosen(value) || is_random(value) || is_strong(value);
+            if secret && !keys::is_reference(name) && !is_placeholder(value) && !is_path(value) {
+                let start = row + equals + 1 + line[equals + 1..].find(value).unwrap_or(0);
+                spans.add(start..start + value.len(), kind);
+            }
         }
     }
 }

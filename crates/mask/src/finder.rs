@@ -10,7 +10,7 @@ use crate::around::{Around, Hit};
 use crate::span::Spans;
 use crate::view::View;
 use crate::work::{looked_at, within_budget};
-use crate::{Kind, assignment, command, files, header, manifest, pairs, pem, program, tokens, url};
+use crate::{Kind, assignment, command, files, header, manifest, pairs, pem, program, shape, tokens, url};
 
 /// One way to find secrets.
 pub(crate) struct Finder {
@@ -168,6 +168,7 @@ impl Finders {
             (command::FINDERS, false),
             (program::FINDERS, true),
             (pairs::FINDERS, true),
+            (pairs::ANYWHERE, false),
         ];
         let mut finders = Vec::new();
         for (table, by_line) in tables {
@@ -348,6 +349,7 @@ impl Finders {
 
     pub(crate) fn find(&self, text: &str, spans: &mut Spans) {
         tokens::find(text, spans);
+        shape::find(text, spans);
         let lines = self.awake(text);
         let mut by_line = false;
         for (ready, places) in self.ready(text, &lines, u128::MAX) {
@@ -372,6 +374,7 @@ impl Finders {
             || {
                 let mut spans = Spans::default();
                 tokens::find(text, &mut spans);
+                shape::find(text, &mut spans);
                 !spans.is_empty()
             }
     }

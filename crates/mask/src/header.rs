@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::around::Around;
 use crate::finder::{Find, Finder, Scope};
-use crate::placeholder::{is_expression, is_placeholder};
+use crate::placeholder::{is_expression, is_placeholder, is_strong};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, base64};
@@ -173,7 +173,15 @@ fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
         for _ in 0..2 {
             let blanks = text[value.end..].len() - text[value.end..].trim_start_matches([' ', '\t']).len();
             let next = word_at(text, value.end + blanks);
-            if blanks == 0 || next.is_empty() || !is_scheme(&text[value.clone()]) {
+            let scheme = &text[value.clone()];
+            // A scheme that is not in the list shows by the key behind it.
+            let unknown = scheme.len() <= 24
+                && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+                && scheme
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+                && is_strong(&text[next.clone()]);
+            if blanks == 0 || next.is_empty() || !(is_scheme(scheme) || unknown) {
                 break;
             }
             (value, schemed) = (next, true);

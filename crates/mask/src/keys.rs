@@ -1,5 +1,6 @@
 //! Which names of keys say that their value is a secret.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::Kind;
@@ -134,6 +135,12 @@ const ENDINGS: &[(&str, Kind)] = &[
     ("webhooksecret", Kind::Secret),
     ("pincode", Kind::Password),
     ("sudopass", Kind::Password),
+    ("authtok", Kind::Password),
+    ("wepkey", Kind::Password),
+    ("validationkey", Kind::Secret),
+    ("samlresponse", Kind::Token),
+    ("recoveryphrase", Kind::Secret),
+    ("seedwords", Kind::Secret),
 ];
 
 /// Endings that only say how the secret before them is written.
@@ -196,6 +203,7 @@ const OWNERS_OF_PASS: &[&str] = &[
     "rabbit",
     "rabbitmq",
     "redis",
+    "remote",
     "root",
     "sa",
     "service",
@@ -581,11 +589,13 @@ fn pass(name: &str, plain: &str) -> Option<Kind> {
         let before = trimmed.len().checked_sub(5).map(|at| trimmed.as_bytes()[at]);
         matches!(before, Some(b'_' | b'-' | b'.')) || trimmed.ends_with("Pass")
     };
-    let known = OWNERS_OF_PASS.binary_search(&owner).is_ok()
-        || OWNERS_OF_PASS
-            .iter()
-            .any(|known| known.len() > 3 && owner.ends_with(known));
-    (owner.is_empty() || parted || known).then_some(Kind::Password)
+    let known = || {
+        OWNERS_OF_PASS.binary_search(&owner).is_ok()
+            || OWNERS_OF_PASS
+                .iter()
+                .any(|known| known.len() > 3 && owner.ends_with(known))
+    };
+    (owner.is_empty() || parted || known()).then_some(Kind::Password)
 }
 
 /// `pw`, `POSTGRES_PW`, `dbPw`; `REDIS_AUTH`, `NPM_AUTH`.
@@ -619,6 +629,74 @@ pub(crate) fn is_weak(name: &str) -> bool {
     ends("auth")
         || ends("community") && !ends("rocommunity") && !ends("rwcommunity")
         || ends("pw") && name.len() == 2
+}
+
+/// What the value of a key of this name is, if it is as random as a generated key: the name alone says too little.
+pub(crate) fn kind_if_strong(name: &str) -> Option<Kind> {
+    /// What stands before `key` in names of things that are no secret, however random they are.
+    const OPEN: &[&str] = &[
+        "cache",
+        "commit",
+        "dedup",
+        "dedupe",
+        "event",
+        "fingerprint",
+        "foreign",
+        "group",
+        "host",
+        "hot",
+        "id",
+        "idempotency",
+        "image",
+        "index",
+        "item",
+        "layer",
+        "lookup",
+        "map",
+        "object",
+        "partition",
+        "primary",
+        "pub",
+        "public",
+        "registry",
+        "resource",
+        "row",
+        "shard",
+        "sort",
+        "storage",
+        "unique",
+        "verify",
+        "verifying",
+    ];
+    if name.len() > MAX_NAME {
+        return None;
+    }
+    let mut last: [Option<&str>; 2] = [None, None];
+    let trimmed = name.trim_end_matches(|character: char| character.is_ascii_digit());
+    for word in words(trimmed) {
+        last = [last[1], Some(word)];
+    }
+    let word = last[1]?.to_ascii_lowercase();
+    let before = last[0].map(str::to_ascii_lowercase);
+    let is_open = |owner: &str| OPEN.contains(&owner);
+    match word.as_str() {
+        "key" => before
+            .is_some_and(|owner| !is_open(&owner))
+            .then_some(Kind::ApiKey),
+        "base" => (before.as_deref() == Some("key")).then_some(Kind::Secret),
+        "pat" | "encrypt" | "salt" | "samlresponse" | "auth" => Some(Kind::Secret),
+        together if together.ends_with("salt") => Some(Kind::Secret),
+        together => together
+            .strip_suffix("key")
+            .is_some_and(|owner| owner.len() > 2 && !OPEN.iter().any(|open| owner.ends_with(open)))
+            .then_some(Kind::ApiKey),
+    }
+}
+
+/// Whether a word in small letters behind the word for a secret says something about it.
+pub(crate) fn is_about(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ABOUT.iter().copied().collect());
+    WORDS.contains(word)
 }
 
 /// The endings as a tree, read from their last letter on.

@@ -51,6 +51,7 @@ mod pem;
 mod placeholder;
 mod plain;
 mod program;
+mod shape;
 mod span;
 mod stream;
 #[cfg(test)]

@@ -6,7 +6,9 @@ use regex::Regex;
 
 use crate::around::Around;
 use crate::finder::{Find, Finder, Scope, first_group, matches};
-use crate::placeholder::{is_expression, is_path, is_placeholder, is_prose_word, is_random};
+use crate::placeholder::{
+    is_chosen, is_expression, is_path, is_placeholder, is_prose_word, is_random, is_strong,
+};
 use crate::span::Spans;
 use crate::work::{looked_at, within_budget};
 use crate::{Kind, command, keys};
@@ -148,6 +150,46 @@ pub(crate) const FINDERS: &[Finder] = &[
     },
 ];
 
+/// Those that need no line to begin where they look.
+pub(crate) const ANYWHERE: &[Finder] = &[
+    // `login("bob", "…")`, `auth=('bob', '…')`: a call with a user and a password.
+    Finder {
+        kind: Kind::Password,
+        anchors: &["auth", "login", "logon", "cred", "signin", "sign_in", "connect"],
+        around: Around::Call,
+        trigger: r"(?i-u)(?:auth|login|logon|sign_?in|cred|connect)[a-z_]*[ \t]*[=:]?[ \t]*\(",
+        pattern: r"(?i-u:(?:auth|login|logon|sign_?in|cred|connect)[a-z_]*)[ \t]*[=:]?[ \t]*\((?:[ \t]*[\x22'][^\x22'\n]{0,120}[\x22'][ \t]*,){1,2}[ \t]*b?(?:'([^'\n]{4,200})'|\x22([^\x22\n]{4,200})\x22)[ \t]*[,)]",
+        scope: Scope::Lines,
+        find: Find::In(call),
+    },
+    // `the password for bob is …`, `New password of root@localhost: …`
+    Finder {
+        kind: Kind::Password,
+        anchors: &[
+            "pass",
+            "pw ",
+            "wort",
+            "contrase",
+            "senha",
+            "wachtwoord",
+            "parola",
+            "heslo",
+            "asło",
+            "ösenord",
+            "ароль",
+            "cred",
+            "token",
+            "secret",
+            "key",
+        ],
+        around: Around::Sentence,
+        trigger: "[ \t]",
+        pattern: r"(?i)(?:passw(?:or)?d|passe|passwort|kennwort|passphrase|passcode|\bpw|contraseñas?|contrasena|senha|wachtwoord|parola|heslo|hasło|lösenord|пароль|credentials?|token|secret|api[ _-]?key)[ \t]+",
+        scope: Scope::Lines,
+        find: Find::In(prose),
+    },
+];
+
 fn add(range: Range<usize>, text: &str, kind: Kind, spans: &mut Spans) {
     let value = &text[range.clone()];
     let trimmed = value.trim();
@@ -257,7 +299,8 @@ fn listed(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         let Some(value) = captures.get(3).or(captures.get(4)) else {
             continue;
         };
-        if captures.get(1).is_some() || is_random(value.as_str()) {
+        let chosen = kind == Kind::Password && is_chosen(value.as_str());
+        if captures.get(1).is_some() || chosen || is_random(value.as_str()) {
             add(value.range(), text, kind, spans);
         }
     }
@@ -343,6 +386,107 @@ fn insert(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
     }
 }
 
+/// A call with a user and a password.
+fn call(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    for captures in regex.captures_iter(text) {
+        looked_at(captures.get_match().len());
+        if !within_budget() {
+            return;
+        }
+        if let Some(value) = captures.iter().skip(1).flatten().next()
+            && (is_chosen(value.as_str()) || is_random(value.as_str()))
+        {
+            spans.add(value.range(), kind);
+        }
+    }
+}
+
+/// Words between a password and its value where no sign stands.
+const IS: &[&str] = &[
+    "is", "was", "ist", "lautet", "es", "est", "è", "é", "jest", "är", "er", "je",
+];
+/// So many words may stand between a password and its value.
+const MAX_WORDS: usize = 7;
+
+/// A sentence that says what a password is. What it says must look like one.
+fn prose(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
+    let mut names = regex.find_iter(text).peekable();
+    while let Some(found) = names.next() {
+        looked_at(found.len());
+        if !within_budget() {
+            return;
+        }
+        // To the next name, so that no word is read twice.
+        let next = names.peek().map_or(text.len(), regex::Match::start);
+        let limit = next.min(found.end() + 512).max(found.end());
+        let line = &text[found.end()..text.floor_char_boundary(limit)];
+        let line = line.split(['\n', '\r']).next().unwrap_or_default();
+        if let Some(value) = said(found.as_str(), line) {
+            spans.add(found.end() + value.start..found.end() + value.end, kind);
+        }
+    }
+}
+
+/// Where the value is in what follows the name of a secret in a sentence.
+fn said(name: &str, line: &str) -> Option<Range<usize>> {
+    let name = name.trim_end().to_lowercase();
+    let mut at = 0;
+    // Whether a sign before this word says that it is the value, or a word does.
+    let (mut signed, mut told) = (false, false);
+    for (count, piece) in line.split_inclusive([' ', '\t']).enumerate() {
+        looked_at(piece.len());
+        let word = piece.trim_end();
+        let place = at;
+        at += piece.len();
+        if word.is_empty() {
+            continue;
+        }
+        let bare = word.trim_start_matches(['"', '\'', '`', '*']);
+        let end = bare.find(['"', '\'', '`', '|']).unwrap_or(bare.len());
+        let value = bare[..end].trim_end_matches(['.', ',', ';', ')', '*']);
+        if (signed || told) && says(&name, value) {
+            let start = place + word.len() - bare.len();
+            return Some(start..start + value.len());
+        }
+        if signed || count >= MAX_WORDS {
+            return None;
+        }
+        if word == "/" && name.starts_with("cred") {
+            signed = true;
+            continue;
+        }
+        let stem = word.trim_end_matches([':', '=']);
+        // `password = …` is an assignment.
+        if count == 0 && stem.is_empty() {
+            return None;
+        }
+        let lower = stem.to_lowercase();
+        let letters = stem
+            .chars()
+            .all(|letter| letter.is_alphabetic() || "'’()_-".contains(letter));
+        let address = stem.contains('@') && !stem.contains(['/', ':', '=']);
+        if !(letters || address) || keys::is_about(&lower) && lower != "is" && lower != "for" {
+            return None;
+        }
+        signed = stem.len() < word.len();
+        told = IS.contains(&lower.as_str());
+    }
+    None
+}
+
+/// Whether this can be what a sentence calls so.
+fn says(name: &str, value: &str) -> bool {
+    if value.contains("://") || value.contains(['=', '(', '/']) || is_path(value) {
+        return false;
+    }
+    match name {
+        "token" | "secret" => is_strong(value),
+        _ if name.ends_with("key") => is_strong(value),
+        _ if value.ends_with(':') => false,
+        _ => is_chosen(value) || is_random(value),
+    }
+}
+
 /// What sets a variable or a header to a value that follows behind a blank, in small letters.
 const SETTERS: &[&str] = &[
     "env",
@@ -389,6 +533,7 @@ fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         // The value begins with the last character of the match.
         let at = found.end() - 1;
         let near = &text[at..text.floor_char_boundary(at + MAX_HEAD)];
+        let quoted = matches!(near.as_bytes()[0], b'"' | b'\'');
         let mut range = if let quote @ (b'"' | b'\'' | b'`') = near.as_bytes()[0] {
             let end = near[1..].find([char::from(quote), '\n']);
             at + 1..at + end.map_or(near.len(), |end| end + 1)
@@ -400,13 +545,18 @@ fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         let told = lead.len() < start && SETTERS.iter().any(|word| ends_with_word(lead, word));
         let word = &text[range.clone()];
         looked_at(word.len());
-        if text[name].eq_ignore_ascii_case("authorization") {
+        if text[name.clone()].eq_ignore_ascii_case("authorization") {
             // Only what a setting sets: `proxy_set_header Authorization "Bearer …"`.
             if !told {
                 continue;
             }
             range.start += word.find(' ').map_or(0, |blank| blank + 1);
-        } else if !(told || is_random(word)) || is_path(word) || is_prose_word(word) {
+        } else if !(told
+            || is_random(word)
+            || kind == Kind::Password && (quoted || is_alone(text, &name, &range)) && is_chosen(word))
+            || is_path(word)
+            || is_prose_word(word)
+        {
             continue;
         }
         if (!told && word.contains(['(', ')', '{', '}', '<', '>', '=', '\\'])) || word.starts_with('$') {
@@ -415,6 +565,14 @@ fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
         let trimmed = text[range.clone()].trim_end_matches([';', ',', '.', ')']).len();
         add(range.start..range.start + trimmed, text, kind, spans);
     }
+}
+
+/// Whether a name and a value are all that stands on their line.
+fn is_alone(text: &str, name: &Range<usize>, value: &Range<usize>) -> bool {
+    let near = text.ceil_char_boundary(name.start.saturating_sub(16));
+    let before = &text[near..name.start];
+    let before = before.rsplit('\n').next().unwrap_or_default();
+    before.trim().is_empty() && matches!(text.as_bytes().get(value.end), None | Some(b'\n' | b'\r'))
 }
 
 /// Whether a text ends with this word, in any case.

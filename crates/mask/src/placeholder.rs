@@ -15,7 +15,7 @@ pub(crate) fn only_markers(text: &str) -> bool {
 }
 
 /// The length of a marker's name and closing bracket, at the beginning of what follows `[masked:`.
-fn marker_length(inside: &str) -> Option<usize> {
+pub(crate) fn marker_length(inside: &str) -> Option<usize> {
     let end = inside.bytes().take(41).position(|byte| byte == b']')?;
     let name = inside.get(..end)?;
     (!name.is_empty()
@@ -193,6 +193,70 @@ pub(crate) fn is_random(word: &str) -> bool {
     }
     word.split(|character: char| !character.is_ascii_alphanumeric())
         .any(is_mixed)
+}
+
+/// Whether a word is as random as a generated key: nothing that a person would choose or read, and no word, name or number.
+pub(crate) fn is_strong(word: &str) -> bool {
+    let (mut digits, mut upper, mut lower, mut turns) = (0_usize, 0_usize, 0_usize, 0_usize);
+    // A name is several short words; in a key some run of letters and digits is long.
+    let (mut run, mut longest) = (0_usize, 0_usize);
+    let mut last = 0;
+    if word.len() < 16 || word.len() > 4096 {
+        return false;
+    }
+    crate::work::looked_at(word.len());
+    for byte in word.bytes() {
+        let class = match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                1
+            }
+            b'A'..=b'Z' => {
+                upper += 1;
+                2
+            }
+            b'a'..=b'z' => {
+                lower += 1;
+                3
+            }
+            b'+' | b'/' | b'=' | b'_' | b'-' | b'~' | b'.' => 0,
+            _ => return false,
+        };
+        run = if class > 0 || b"+/".contains(&byte) {
+            run + 1
+        } else {
+            0
+        };
+        longest = longest.max(run);
+        turns += usize::from(class != last && class > 0 && last > 0);
+        last = class;
+    }
+    let letters = upper + lower;
+    // Digits among letters all over the word, or letters of both cases: names have their digits together.
+    longest >= 16
+        && digits >= 2
+        && letters >= 2
+        && turns * 4 >= word.len()
+        && (digits + letters) * 8 >= word.len() * 7
+}
+
+/// Whether a word could be a password that a person chose: letters, and digits or signs among them. Asked only where the
+/// surroundings say that a password stands here.
+pub(crate) fn is_chosen(word: &str) -> bool {
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let signs = word.bytes().any(|byte| b"!#%^*+~$&@?".contains(&byte));
+    let joined = word.bytes().any(|byte| b"-_.".contains(&byte));
+    // `node12`, `v1.2.3`, `2h30m` and the like have few letters, or signs that only parts of a number have.
+    (6..=128).contains(&word.len())
+        && letters >= 3
+        && (digits > 0 || signs || joined && letters >= 8)
+        && !word.contains([
+            '/', '\\', '(', ')', '{', '}', '[', ']', '<', '>', '=', ':', ',', '|', '"', '\'', '`',
+        ])
+        && !is_placeholder(word)
+        && !is_path(word)
+        && !is_prose_word(word)
 }
 
 /// Whether a run of letters and digits is no word with a number behind it, as `node12`, `sha256` or `v3`.

@@ -35,11 +35,18 @@ enum Rule {
     Literal(&'static str),
     /// After `=` in the words behind these.
     Settings(&'static [&'static str]),
+    /// The values of the cookies behind this flag: `-b 'name=secret; name=secret'`.
+    Cookies(&'static str),
+    /// Behind this flag, where the command line says that it is one of a secret: `secret set --value`.
+    Told(&'static str),
     /// Between `/` and `@` of the first word: `user/secret@database`.
     Login,
 }
 
-use Rule::{Attached, Behind, Flag, LastWith, Literal, Login, Named, Next, Pair, Settings, Shown, Under};
+use Rule::{
+    Attached, Behind, Cookies, Flag, LastWith, Literal, Login, Named, Next, Pair, Settings, Shown, Told,
+    Under,
+};
 
 struct Program {
     /// Its name, or the beginning of it where that ends with `*`.
@@ -54,7 +61,11 @@ const fn program(names: &'static [&'static str], rules: &'static [Rule]) -> Prog
 #[rustfmt::skip]
 static PROGRAMS: &[Program] = &[
     program(&["mysql*", "mariadb*"], &[Attached("-p")]),
-    program(&["curl", "wget", "etcdctl"], &[Pair("-u", ':'), Pair("--user", ':'), Pair("-U", ':'), Pair("--proxy-user", ':')]),
+    program(&["curl", "wget", "etcdctl"], &[Pair("-u", ':'), Pair("--user", ':'), Pair("-U", ':'), Pair("--proxy-user", ':'), Cookies("-b"), Cookies("--cookie")]),
+    program(&["http", "https", "xh", "xhs"], &[Pair("-a", ':'), Pair("--auth", ':'), Under("bearer", "-a"), Under("bearer", "--auth")]),
+    program(&["doveadm"], &[Behind(&["auth", "test"], 1), Behind(&["auth", "login"], 1), Next("-p")]),
+    program(&["radtest", "radclient"], &[Behind(&[], 1), Behind(&[], 4)]),
+    program(&["az", "aws", "gcloud", "gh", "glab", "doppler", "bws", "op", "lpass"], &[Told("--value"), Told("--body"), Told("-b")]),
     program(&["plink", "pscp", "psftp"], &[Next("-pw")]),
     program(&["sshpass"], &[Flag("-p")]),
     program(&["redis-cli", "valkey-cli"], &[Flag("-a"), Flag("--pass")]),
@@ -66,7 +77,7 @@ static PROGRAMS: &[Program] = &[
     program(&["unzip", "zip", "sqlcmd", "isql", "ipmitool", "mosquitto_pub", "mosquitto_sub", "bcp"], &[Flag("-P")]),
     program(&["htpasswd"], &[LastWith('b')]),
     program(&["7z", "7za", "7zr", "rar", "unrar"], &[Attached("-p"), Attached("-hp")]),
-    program(&["openssl"], &[Next("-k"), Next("-K"), Pair("-pass", ':'), Pair("-passin", ':'), Pair("-passout", ':'), Pair("-password", ':')]),
+    program(&["openssl"], &[Next("-k"), Next("-K"), Pair("-pass", ':'), Pair("-passin", ':'), Pair("-passout", ':'), Pair("-password", ':'), Behind(&["passwd"], 0)]),
     program(&["keytool", "jarsigner", "apksigner"], &[Next("-storepass"), Next("-keypass"), Next("-srcstorepass"), Next("-deststorepass"), Next("-srckeypass"), Next("-destkeypass")]),
     program(&["lftp"], &[Pair("-u", ',')]),
     program(&["kubectl"], &[Literal("--from-literal")]),
@@ -171,10 +182,22 @@ pub(crate) const FINDERS: &[Finder] = &[Finder {
         "gh ",
         "pulumi",
         "virsh",
+        "http ",
+        "https ",
+        "xh ",
+        "xhs ",
+        "doveadm",
+        "radtest",
+        "radclient",
+        "glab ",
+        "doppler ",
+        "bws ",
+        "op ",
+        "lpass ",
         "<<<",
     ],
     around: Around::Anything,
-    trigger: r"(?-u:\b)(?:(?:mysql|mariadb|ldap|snmp|mongo|ncftp)[a-z_0-9-]*|curl|wget|etcdctl|plink|pscp|psftp|sshpass|redis-cli|valkey-cli|smbclient|rpcclient|smbget|net|docker|podman|nerdctl|helm|skopeo|buildah|oc|az|crane|oras|cqlsh|(?:un)?zip|sqlcmd|isql|ipmitool|mosquitto_[ps]ub|bcp|htpasswd|7z[ar]?|(?:un)?rar|openssl|keytool|(?:jar|apk)signer|lftp|kubectl|useradd|usermod|adduser|groupadd|ssh-keygen|twine|rdesktop|hydra|cadaver|pdbedit|vault|cargo|doctl|mc|rabbitmqctl|wpa_passphrase|aws|npm|poetry|nmcli|rclone|gcloud|flyctl|fly|heroku|sqlplus|sqlldr|expdp|impdp|iwconfig|cryptsetup|gpg2?|kinit|gh|pulumi|virsh)[\x22'`,;)\]]*[ \t]|<<<",
+    trigger: r"(?-u:\b)(?:(?:mysql|mariadb|ldap|snmp|mongo|ncftp)[a-z_0-9-]*|curl|wget|etcdctl|plink|pscp|psftp|sshpass|redis-cli|valkey-cli|smbclient|rpcclient|smbget|net|docker|podman|nerdctl|helm|skopeo|buildah|oc|az|crane|oras|cqlsh|(?:un)?zip|sqlcmd|isql|ipmitool|mosquitto_[ps]ub|bcp|htpasswd|7z[ar]?|(?:un)?rar|openssl|keytool|(?:jar|apk)signer|lftp|kubectl|useradd|usermod|adduser|groupadd|ssh-keygen|twine|rdesktop|hydra|cadaver|pdbedit|vault|cargo|doctl|mc|rabbitmqctl|wpa_passphrase|aws|npm|poetry|nmcli|rclone|gcloud|flyctl|fly|heroku|sqlplus|sqlldr|expdp|impdp|iwconfig|cryptsetup|gpg2?|kinit|gh|pulumi|virsh|https?|xhs?|doveadm|radtest|radclient|glab|doppler|bws|op|lpass)[\x22'`,;)\]]*[ \t]|<<<",
     pattern: "[^\n]+",
     scope: Scope::Lines,
     find: Find::In(find),
@@ -285,6 +308,7 @@ struct Active {
     /// How many words of each `Behind` or `Settings` came, and how many behind them.
     progress: Vec<(usize, usize)>,
     login: bool,
+    bearer: bool,
     last_is_secret: bool,
     seen: usize,
 }
@@ -293,6 +317,7 @@ struct Active {
 enum Expects {
     Secret,
     Pair(char),
+    Cookies,
 }
 
 impl Command {
@@ -317,6 +342,7 @@ impl Command {
             match expects {
                 Expects::Secret => add(text, inner.clone(), kind, spans),
                 Expects::Pair(sign) => add_pair(text, inner.clone(), sign, kind, spans),
+                Expects::Cookies => add_cookies(text, inner.clone(), spans),
             }
         } else if !inside.is_empty() {
             self.apply(text, inside, &inner, kind, spans);
@@ -335,10 +361,15 @@ impl Command {
         for active in &mut self.active {
             active.seen += 1;
             active.login |= word == "login";
+            active.bearer |= word == "bearer" || word == "jwt";
             for (index, rule) in active.program.rules.iter().enumerate() {
                 match rule {
                     Flag(flag) | Next(flag) if word == *flag => self.expects = Some(Expects::Secret),
-                    Under(under, flag) if word == *flag && (*under != "login" || active.login) => {
+                    Under(under, flag)
+                        if word == *flag
+                            && (*under != "login" || active.login)
+                            && (*under != "bearer" || active.bearer) =>
+                    {
                         self.expects = Some(Expects::Secret);
                     }
                     Under(under, flag) if *under == "login" && active.login => {
@@ -367,7 +398,8 @@ impl Command {
                                 *matched += 1;
                             }
                         } else if !word.starts_with('-') {
-                            if *behind == *skip && !word.contains('=') {
+                            // Base64 may end with `=`.
+                            if *behind == *skip && !word.trim_end_matches('=').contains('=') {
                                 add(text, place.clone(), kind, spans);
                             }
                             *behind += 1;
@@ -392,8 +424,12 @@ impl Command {
                             add(text, candidate, kind, spans);
                         }
                     }
+                    Cookies(flag) if word == *flag => self.expects = Some(Expects::Cookies),
+                    Told(flag) if word == *flag && tells(text, place) => self.expects = Some(Expects::Secret),
                     Named
-                        if !word.contains('=') && !word.starts_with('-') && keys::kind_of(word).is_some() =>
+                        if !word.contains('=')
+                            && !word.starts_with('-')
+                            && (keys::kind_of(word).is_some() || word.ends_with("_auth")) =>
                     {
                         self.expects = Some(Expects::Secret);
                     }
@@ -453,6 +489,7 @@ impl Command {
                     taken: false,
                     progress: vec![(0, 0); program.rules.len()],
                     login: false,
+                    bearer: false,
                     last_is_secret: false,
                     seen: 0,
                 });
@@ -479,6 +516,39 @@ fn attached(text: &str, word: &str, place: &Range<usize>, flag: &str, kind: Kind
         && !rest.is_empty()
     {
         add(text, place.end - rest.len()..place.end, kind, spans);
+    }
+}
+
+/// Whether the words around a flag say that it sets a secret.
+fn tells(text: &str, place: &Range<usize>) -> bool {
+    const NEAR: usize = 512;
+    let from = text.ceil_char_boundary(place.start.saturating_sub(NEAR));
+    let to = text.floor_char_boundary(place.end + NEAR);
+    looked_at(to - from);
+    let before = text[from..place.start].rsplit('\n').next().unwrap_or_default();
+    let behind = text[place.end..to].split('\n').next().unwrap_or_default();
+    [before, behind].iter().any(|part| {
+        part.split([' ', '\t']).any(|word| {
+            matches!(
+                word,
+                "secret" | "secrets" | "SecureString" | "--secret" | "Secret"
+            )
+        })
+    })
+}
+
+/// The values of `name=value; name=value`; the names stay. A word without `=` is the name of a file.
+fn add_cookies(text: &str, place: Range<usize>, spans: &mut Spans) {
+    let mut start = place.start;
+    for pair in text[place].split(';') {
+        if let Some(equals) = pair.find('=') {
+            let value = pair[equals + 1..].trim_end();
+            if !is_placeholder(value) && !value.starts_with('$') {
+                let from = start + equals + 1;
+                spans.add(from..from + value.len(), Kind::Cookie);
+            }
+        }
+        start += pair.len() + 1;
     }
 }
 

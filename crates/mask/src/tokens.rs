@@ -29,9 +29,11 @@ enum Body {
     Loose,
     /// Letters, digits, `_`, `-`, `:`.
     Colon,
+    /// What [`Body::Loose`] has, and `@`.
+    Path,
 }
 
-const BODIES: usize = 7;
+const BODIES: usize = 8;
 
 impl Body {
     fn has(self, byte: u8) -> bool {
@@ -45,6 +47,7 @@ impl Body {
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Loose => byte.is_ascii_alphanumeric() || b"_-.+/=~%".contains(&byte),
             Self::Colon => byte.is_ascii_alphanumeric() || b"_-:".contains(&byte),
+            Self::Path => Self::Loose.has(byte) || byte == b'@',
         }
     }
 }
@@ -163,7 +166,7 @@ const fn address(
     }
 }
 
-use Body::{Alnum, Base64, Colon, Hex, Loose, Upper, Word};
+use Body::{Alnum, Base64, Colon, Hex, Loose, Path, Upper, Word};
 use Kind::VendorToken as Vendor;
 
 #[rustfmt::skip]
@@ -283,7 +286,7 @@ static FORMS: &[Form] = &[
     form(Vendor, "Stytch", &["secret-live-", "secret-test-"], Loose, 20),
     form(Vendor, "Discord bot", &["mfa."], Word, 60),
     address(Vendor, "Discord webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], 30),
-    address(Vendor, "Microsoft Teams webhook", &["webhook.office.com/webhookb2/", "outlook.office.com/webhook/"], 30),
+    Form { body: Path, ..address(Vendor, "Microsoft Teams webhook", &["webhook.office.com/webhookb2/", "outlook.office.com/webhook/"], 30) },
     Form { rest_only: true, ..exact(Vendor, "Mattermost webhook", &["/hooks/"], Alnum, 26, 26) },
     address(Vendor, "Zapier webhook", &["hooks.zapier.com/hooks/catch/"], 8),
     address(Vendor, "IFTTT webhook", &["maker.ifttt.com/use/"], 16),
