@@ -281,7 +281,11 @@ fn login_line(line: &str, start: usize, kind: Kind, spans: &mut Spans) {
                 takes = Takes::User;
                 None
             }
-            (Takes::Password, _) if is_secret(word) && !OTHER_P.contains(&program) => {
+            (Takes::Password, _)
+                if is_secret(word)
+                    && !word.contains(['"', '\'', '{', '}', '[', ']', '<', '>'])
+                    && !OTHER_P.contains(&program) =>
+            {
                 password = Some(inner..inner + word.len());
                 None
             }
@@ -293,8 +297,13 @@ fn login_line(line: &str, start: usize, kind: Kind, spans: &mut Spans) {
         };
         if let Some(login) = behind {
             user = true;
-            let secret = login.find(':').map(|colon| &login[colon + 1..]);
-            if let Some(secret) = secret.filter(|secret| secret.len() + 1 < login.len() && is_secret(secret))
+            if let Some((name, secret)) = login.split_once(':')
+                && !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"._@\\-".contains(&byte))
+                && !secret.contains(['"', '\'', '{', '}', '[', ']', '<', '>', '*'])
+                && is_secret(secret)
             {
                 let end = inner + word.len();
                 spans.add(end - secret.len()..end, kind);
@@ -307,7 +316,7 @@ fn login_line(line: &str, start: usize, kind: Kind, spans: &mut Spans) {
 }
 
 fn is_secret(word: &str) -> bool {
-    is_chosen(word) || is_random(word) || is_strong(word)
+    !word.starts_with('-') && (is_chosen(word) || is_random(word) || is_strong(word))
 }
 
 /// A secret that is given as a file.

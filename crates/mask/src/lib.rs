@@ -10,9 +10,9 @@
 //! it again and again (`growth` tries every rule with the texts of `adversary`). What would cost more than its budget (`work`)
 //! is [`Withheld`]. Masking what is masked changes nothing.
 //!
-//! Data walks: one automaton looks for the words of all finders at once (`finder`), and a finder is asked only about the parts
-//! of the text in which its words stand, most often none; each finder
-//! says which `span` of the text is a secret (`tokens` for those that show what they are, `assignment` for `key = value`,
+//! Data walks: one automaton looks for the words of all finders at once (`finder`), what stands around each word tells which
+//! finders it wakes (`around`), and a finder is asked only about the parts of the text with such words, most often none; each finder
+//! says which `span` of the text is a secret (`tokens` for those that show by their beginning what they are, `shape` by their form, `assignment` for `key = value`,
 //! `header`, `url`, `pem`, `command` and `program` for command lines, `pairs` for names and values that stand apart, `files` for well-known files, `manifest` for Kubernetes Secrets). Colours
 //! of a terminal are removed first (`ansi`), the text is read in parts that do not depend on each other (`part`), odd characters
 //! are undone (`plain`), and what tools put in front of lines is looked past (`view`). Overlapping spans

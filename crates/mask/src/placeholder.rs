@@ -246,11 +246,10 @@ pub(crate) fn is_chosen(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let signs = word.bytes().any(|byte| b"!#%^*+~$&@?".contains(&byte));
-    let joined = word.bytes().any(|byte| b"-_.".contains(&byte));
     // `node12`, `v1.2.3`, `2h30m` and the like have few letters, or signs that only parts of a number have.
     (6..=128).contains(&word.len())
         && letters >= 3
-        && (digits > 0 || signs || joined && letters >= 8)
+        && (digits > 0 || signs)
         && !word.contains([
             '/', '\\', '(', ')', '{', '}', '[', ']', '<', '>', '=', ':', ',', '|', '"', '\'', '`',
         ])
