@@ -99,6 +99,10 @@ pub(crate) fn time(text: &str, unit: Unit) -> Option<f64> {
     sum.is_finite().then_some(sum)
 }
 
+/// A moment that has passed wherever this runs, in seconds since 1970: 15 November 2026. The analysis has no clock. A decision
+/// that is asked again years later must have the same answer, so a date after this day is an end that may lie ahead.
+pub(crate) const PASSED: i64 = 1_794_700_800;
+
 /// Whether a moment has passed or is near: `10m`, `0s`, `now`, `2 hours ago`, `2026-01-31T10:00`, `1767225600`. `now` is in
 /// seconds since 1970.
 pub(crate) fn comes_soon(text: &str, now: i64) -> bool {

@@ -380,7 +380,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         let seconds = match (kind, text) {
             (Kind::Lines, Some(text)) => extent::ends_after_lines(text).then_some(0.0),
             (Kind::Bytes, Some(text)) => extent::ends_after_bytes(text).then_some(0.0),
-            (Kind::Until, Some(text)) => extent::comes_soon(text, now()).then_some(0.0),
+            (Kind::Until, Some(text)) => extent::comes_soon(text, extent::PASSED).then_some(0.0),
             (Kind::Limit(unit), Some(text)) => limit(text, *unit),
             (Kind::Autostop, Some(text)) => match text.split_once(':') {
                 Some(("duration", seconds)) => limit(seconds, Unit::Seconds),
@@ -418,10 +418,4 @@ impl<'p, 'a> Parse<'p, 'a> {
                     .is_some_and(harmful)
         })
     }
-}
-
-/// Seconds since 1970. What has passed stays passed: a moment that ends a command today ends it tomorrow too.
-fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
