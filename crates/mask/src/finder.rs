@@ -1,7 +1,7 @@
 //! The table of finders, and the triggers that say which of them to ask.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use regex::Regex;
@@ -111,9 +111,35 @@ pub(crate) struct Line {
     pub(crate) finders: u128,
 }
 
+/// A pattern that is compiled when it is first needed. All of them together take a tenth of a second and tens of megabytes, and
+/// most texts wake few.
+struct Pattern {
+    text: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// Nothing if it does not compile, which a test rules out. Then everything that it would look at is masked.
+    fn get(&self) -> Option<&Regex> {
+        let compiled = self.compiled.get_or_init(|| Regex::new(self.text).ok());
+        compiled.as_ref()
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        self.get().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
 struct Ready {
-    trigger: Regex,
-    regex: Regex,
+    trigger: Pattern,
+    regex: Pattern,
     finder: &'static Finder,
     /// Whether it reads lines, so that what tools put in front of them hides secrets from it.
     by_line: bool,
@@ -122,10 +148,16 @@ struct Ready {
 impl Ready {
     fn find(&self, text: &str, places: &[Range<usize>], spans: &mut Spans) {
         let kind = self.finder.kind;
+        let Some(regex) = self.regex.get() else {
+            for place in places {
+                spans.add(place.clone(), kind);
+            }
+            return;
+        };
         if self.finder.scope == Scope::Starts {
             looked_at(places.iter().map(Range::len).sum());
             if within_budget() {
-                self.finder.find.run(&self.regex, text, places, kind, spans);
+                self.finder.find.run(regex, text, places, kind, spans);
             }
             return;
         }
@@ -138,10 +170,10 @@ impl Ready {
             let whole = 0..inside.len();
             let whole = std::slice::from_ref(&whole);
             if place.len() == text.len() {
-                self.finder.find.run(&self.regex, text, whole, kind, spans);
+                self.finder.find.run(regex, text, whole, kind, spans);
             } else {
                 let mut found = Spans::default();
-                self.finder.find.run(&self.regex, inside, whole, kind, &mut found);
+                self.finder.find.run(regex, inside, whole, kind, &mut found);
                 spans.extend(found, |range| {
                     Some(place.start + range.start..place.start + range.end)
                 });
@@ -174,8 +206,8 @@ impl Finders {
         for (table, by_line) in tables {
             for finder in table {
                 finders.push(Ready {
-                    trigger: Regex::new(finder.trigger)?,
-                    regex: Regex::new(finder.pattern)?,
+                    trigger: Pattern::new(finder.trigger),
+                    regex: Pattern::new(finder.pattern),
                     finder,
                     by_line,
                 });
@@ -402,7 +434,8 @@ impl Finders {
         let whole = 0..text.len();
         let whole = std::slice::from_ref(&whole);
         let find = ready.finder.find;
-        find.run(&ready.regex, text, whole, ready.finder.kind, &mut found);
+        let regex = ready.regex.get().unwrap();
+        find.run(regex, text, whole, ready.finder.kind, &mut found);
         let found = found.merged(&[]);
         (!found.is_empty()).then(|| !self.wakes(text, ready.finder.pattern))
     }
@@ -487,7 +520,13 @@ mod tests {
                 let all = 0..text.len();
                 let find = ready.finder.find;
                 let all = std::slice::from_ref(&all);
-                find.run(&ready.regex, &text, all, ready.finder.kind, &mut whole);
+                find.run(
+                    ready.regex.get().unwrap(),
+                    &text,
+                    all,
+                    ready.finder.kind,
+                    &mut whole,
+                );
                 let mut parts = Spans::default();
                 ready.find(&text, &places, &mut parts);
                 assert_eq!(
@@ -502,10 +541,28 @@ mod tests {
 
     #[test]
     fn built_in_patterns_compile() {
-        assert!(
-            super::Finders::compile().is_ok(),
-            "{:?}",
-            super::Finders::compile().err()
-        );
+        let finders = Finders::compile().unwrap();
+        for ready in &finders.table {
+            for pattern in [&ready.trigger, &ready.regex] {
+                assert!(pattern.get().is_some(), "{}", pattern.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_does_not_compile_masks_everything_that_it_would_look_at() {
+        let finders = Finders::compile().unwrap();
+        let broken = super::Ready {
+            trigger: super::Pattern::new("("),
+            regex: super::Pattern::new("("),
+            finder: finders.table[0].finder,
+            by_line: true,
+        };
+        assert!(broken.trigger.is_match("anything"));
+        let mut spans = Spans::default();
+        let place = 2..6;
+        broken.find("a secret", std::slice::from_ref(&place), &mut spans);
+        let whole: Vec<_> = spans.merged(&[]);
+        assert!(!whole.is_empty());
     }
 }
