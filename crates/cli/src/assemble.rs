@@ -33,7 +33,7 @@ impl Assembled {
         &self.engine.setup().store
     }
 
-    /// The person at this terminal, as the engine asks for whoever decides.
+    /// The person at this terminal, in the form in which the engine checks who may decide.
     pub(crate) fn person(&self) -> Person {
         Person::at_shell(self.by.clone())
     }

@@ -319,7 +319,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 
 fn row(entry: &AuditEntry) -> Vec<(String, Option<Tone>)> {
     let who = entry.deed.actor.as_ref().map_or("-", UserId::as_str);
-    // A sign-in under a name that nobody has is about no user: the name that was tried stands in its place.
+    // A sign-in with an unknown name has no user as its subject: show the name that was tried.
     let tried = entry.deed.details.get("name").and_then(serde_json::Value::as_str);
     let about = entry.deed.subject.as_deref().or(tried).unwrap_or("-");
     vec![

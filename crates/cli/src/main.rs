@@ -245,7 +245,7 @@ fn print_error(code: &str, message: &str) {
 /// Says what is wrong with the arguments, in the form that they ask for as far as they can be read. Help is no error.
 fn wrong_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // If standard output is gone, there is nobody left to tell.
+        // If standard output is closed, the help cannot be shown anywhere else.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }

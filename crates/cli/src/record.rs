@@ -49,7 +49,7 @@ Example:
 
 For a store that is older than the signing of records (its sessions count as \"older than signing\"), and for a backup that you \
 restored: the store then ends before the mark that is kept beside the signing key. Only do this if you know why the store is \
-refused: a store that somebody cut off or wrote to looks the same. The audit log says who did it and why the store was refused.")]
+refused: a store that was cut off or changed on purpose looks the same. The audit log says who did it and why the store was refused.")]
     Adopt,
 }
 

@@ -227,7 +227,7 @@ fn what_is_said_before_lab_reaches_the_lab() {
     assert_eq!(wrong.json()["error"]["code"], "wrong_usage_or_configuration");
 }
 
-/// The product is the product, whatever it is called, and needs nothing of the lab until the lab is asked for.
+/// `interlock` has no second personality by its name, and needs the lab only for `demo` and `lab`.
 #[test]
 fn called_by_another_name_it_is_still_interlock() {
     let home = Home::empty();

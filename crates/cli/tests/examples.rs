@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{Home, READS, WRITES};
+use support::{Home, READS, WRITES, until};
 
 /// Blocks that are not checked here, by page and language, and why.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
@@ -472,7 +472,7 @@ fn every_block_is_checked_by_its_kind() {
                 .any(|(start, language, _)| page.starts_with(start) && *language == info);
             match info.as_str() {
                 _ if listed => {
-                    // An address of ours in somebody else's configuration.
+                    // An address of Interlock in the configuration of another program.
                     for url in block.lines().filter_map(|line| line.split_once("url: ")) {
                         let path = url.1.splitn(4, '/').nth(3).unwrap_or("");
                         if path.starts_with("api/v1") {
@@ -615,11 +615,10 @@ fn the_page_of_the_api_runs_as_it_is_written() {
     }
     assert!(answered >= 10, "{said}\n{complained}");
     assert!(said.contains("\"replayed\":true"), "{said}");
-    let made = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        std::fs::exists(home.work("made")).unwrap()
+    let waited = format!("the approved plan to run: {said}\n{complained}");
+    until(&waited, || {
+        std::fs::exists(home.work("made")).unwrap().then_some(())
     });
-    assert!(made, "the approved plan ran: {said}\n{complained}");
 }
 
 #[test]

@@ -10,25 +10,10 @@ mod support;
 
 use std::io::Read as _;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::server::Server;
-use support::{Home, READS, Ran, WRITES};
-
-/// How long a server may take to notice something.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited too long for {what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
+use support::{Home, READS, Ran, WRITES, until};
 
 /// A home whose model wants to make a file, at a level that asks a human first.
 fn writing(control: &str) -> Home {

@@ -243,7 +243,7 @@ pub enum ShowsState {
 pub enum Undo {
     /// The opposite action brings back what was.
     Reversible,
-    /// What was is gone, unless somebody kept it.
+    /// The earlier state is lost, unless there is a copy of it.
     NotByItself,
     /// Nothing can be told from the plan.
     #[default]
@@ -615,7 +615,7 @@ impl Catalogue {
         self.insert(record.into_tool()?)
     }
 
-    /// Leaves out the tools that cannot run: a model must not be told of them, and nobody asked about them.
+    /// Keeps only these tools: a model is not offered a tool that cannot run.
     pub fn retain(&mut self, keep: impl Fn(&ToolName) -> bool) {
         self.tools.retain(|name, _| keep(name));
     }

@@ -13,7 +13,7 @@
 //! # Why the engine is our own
 //!
 //! `scryer-prolog` 0.10 and SWI-Prolog 9.0 were measured first; `docs/logic.md` has the numbers. Both answer point goals fast
-//! enough. Scryer adds 6.4 minutes of processor time and about 150 crates to every build, and both are general systems:
+//! enough. Scryer adds 6.4 minutes of processor time to every debug build, and both are general systems:
 //! files, streams, processes and code loading are a part of them and have to be walled off by a worker process, a sandbox and
 //! the checker together. The engine here is the language that the checker allows and nothing else. There is nothing to wall
 //! off, limits are exact, a snapshot is replaced in milliseconds, and explanations come from the engine itself. SWI-Prolog,

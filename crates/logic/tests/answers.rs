@@ -1,9 +1,8 @@
 //! Goals and their answers on the example cluster.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::format_collect,
     clippy::format_push_string,
     reason = "a test may panic, and the functions that tests share are test code too"
 )]

@@ -1,10 +1,8 @@
 //! The examples of `docs/logic.md` are what the engine really says.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::format_collect,
-    clippy::format_push_string,
     reason = "a test may panic, and the functions that tests share are test code too"
 )]
 

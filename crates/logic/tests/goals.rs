@@ -1,10 +1,9 @@
 //! Which goals may run, and what is said about the others.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::format_collect,
-    clippy::format_push_string,
     reason = "a test may panic, and the functions that tests share are test code too"
 )]
 

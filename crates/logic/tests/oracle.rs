@@ -3,11 +3,9 @@
 //!
 //! `SWIPL` names the program, if it is not in the path. `ORACLE_GOALS` and `ORACLE_SEED` try more goals, and other ones.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::format_collect,
-    clippy::format_push_string,
     reason = "a test may panic, and the functions that tests share are test code too"
 )]
 
@@ -20,6 +18,7 @@ use std::fmt::Write as _;
 
 use hostile::Random;
 use interlock_logic::{Knowledge, Limits, Term, parse_goal};
+use support::with_variables;
 
 /// The variables of generated goals.
 const VARIABLES: &[&str] = &["X", "Y", "Z"];
@@ -226,32 +225,13 @@ fn ours(knowledge: &Knowledge, goal: &str) -> Option<Term> {
     let Term::Compound(_, sides) = parse_goal(line).ok()?.term else {
         return None;
     };
-    Some(with_numbers(&sides[1], &mut Vec::new()))
+    Some(with_numbers(&sides[1]))
 }
 
 /// Variables as SWI-Prolog writes them after `numbervars/3`.
-fn with_numbers(term: &Term, order: &mut Vec<u32>) -> Term {
-    match term {
-        Term::Var(number) => {
-            let place = order.iter().position(|known| known == number).unwrap_or_else(|| {
-                order.push(*number);
-                order.len() - 1
-            });
-            Term::compound("$VAR", vec![Term::Int(i64::try_from(place).unwrap())])
-        }
-        Term::Compound(name, arguments) => Term::compound(
-            name.clone(),
-            arguments
-                .iter()
-                .map(|argument| with_numbers(argument, order))
-                .collect(),
-        ),
-        Term::List(items, tail) => {
-            let items = items.iter().map(|item| with_numbers(item, order)).collect();
-            Term::list(items, tail.as_ref().map(|tail| with_numbers(tail, order)))
-        }
-        other => other.clone(),
-    }
+fn with_numbers(term: &Term) -> Term {
+    let variable = |place| Term::compound("$VAR", vec![Term::Int(i64::try_from(place).unwrap())]);
+    with_variables(term, &mut Vec::new(), &variable)
 }
 
 /// The part of our library that is about the live state.

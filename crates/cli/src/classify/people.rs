@@ -55,7 +55,7 @@ fn headline(verdict: &Verdict, paint: Paint) -> String {
         (Fate::Waits, _) if verdict.sensitive => "it prints secrets",
         (Fate::Waits, _) => "it reaches other hosts",
         (Fate::RunsInSandbox, _) => "it reads, and runs code that the data it reads can name",
-        (Fate::Runs, _) => "it only reads, and it ends",
+        (Fate::Runs, _) => "it only reads, and it is bounded",
     };
     format!("{}: {because}", paint.paint(tone, word))
 }

@@ -88,7 +88,7 @@ struct Control {
 pub(super) struct Verdict {
     /// Whether the incident is over.
     pub(super) resolved: bool,
-    /// What was looked at.
+    /// Each check of the oracle.
     pub(super) checks: Vec<Check>,
 }
 

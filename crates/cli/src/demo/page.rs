@@ -118,7 +118,7 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Plays one incident after the other, until somebody ends it.
+    /// Plays one incident after the other, until Ctrl-C or an empty answer ends it.
     async fn tell(self, mut incident: Incident, interrupt: &mut Interrupt) -> Result<Ending, Failure> {
         let Self {
             globals,

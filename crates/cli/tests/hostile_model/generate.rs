@@ -113,8 +113,8 @@ pub(crate) struct Session {
     answered: usize,
 }
 
-/// What the model is told about a call that was not looked at, because one before it waits for a human.
-const NOT_LOOKED_AT: &str = "an earlier call of the reply waits for a human";
+/// What the model is told about a call that was skipped, because an earlier call of the same reply waits for a human.
+const SKIPPED: &str = "an earlier call of the reply waits for a human";
 
 impl Session {
     /// A session with these replies.
@@ -129,13 +129,13 @@ impl Session {
         }
     }
 
-    /// The next reply; when all were given, one answer after the other. What was not looked at is proposed again.
+    /// The next reply; when all were given, one answer after the other. Skipped calls are proposed again.
     pub(crate) fn next(&mut self, messages: &[Value]) -> Reply {
         let told: Vec<&str> = messages
             .iter()
             .rev()
             .take_while(|message| message["role"] != "assistant")
-            .filter(|message| message["content"].to_string().contains(NOT_LOOKED_AT))
+            .filter(|message| message["content"].to_string().contains(SKIPPED))
             .filter_map(|message| message["tool_call_id"].as_str())
             .collect();
         let mut again: Vec<Call> = std::mem::take(&mut self.last)
@@ -481,7 +481,7 @@ impl<'a> Generator<'a> {
     fn disguised(&mut self) -> String {
         let mut command = self.payload();
         match self.random.below(8) {
-            // Look-alikes: the shell would not find the program, and nobody may take it for another.
+            // Look-alike letters: the shell would not find the program, and a person must not mistake it for another.
             0 => {
                 let (letter, other) = LOOK_ALIKES[self.random.below(LOOK_ALIKES.len())];
                 command = format!("uptime; {}", command.replacen(letter, &other.to_string(), 1));

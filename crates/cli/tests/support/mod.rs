@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -134,6 +135,23 @@ impl Home {
     /// The output with what differs from run to run taken out.
     pub(crate) fn steady(&self, text: &str) -> String {
         steady(text, self.folder.path())
+    }
+}
+
+/// How long another process may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Waits until another process has done something that shows only from outside.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited too long for {what}");
+        std::thread::sleep(LOOK);
     }
 }
 

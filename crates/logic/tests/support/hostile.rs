@@ -1,4 +1,4 @@
-//! Goals that nobody means well with: generated terms and generated text.
+//! Hostile goals: generated terms and generated text.
 
 /// A generator of numbers with a seed (xorshift64*).
 pub(crate) struct Random(u64);

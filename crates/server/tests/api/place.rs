@@ -3,22 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use interlock_assembly::Assembly;
 use interlock_config::Config;
-use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
-    Success, ToolSet,
-};
+use interlock_engine::{AgentOptions, ChainOptions, Engine, Outcome, Setup, StageOptions, Success};
 use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
-use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions, ResolvedResource, Started};
+use interlock_gate::{Catalogue, FourEyes, Options as GateOptions, ResolvedResource, Started};
 use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Resource, Secrets, Source};
-use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets as ModelSecrets};
 use interlock_protocol::{
     ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, RunIdentity, SessionId, ToolKind,
     ToolName, UnitActivity,
 };
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
-use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
+use interlock_store::{ApiToken, NewUser, Options as StoreOptions, Store};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -428,31 +425,20 @@ fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
             synthesis: None,
         }],
     };
-    Setup {
-        store: store.clone(),
-        models,
-        inventory: machine.clone(),
-        tools: Registry::new(
-            ToolSet::new(
-                Gate::new(Arc::new(Catalogue::built_in().unwrap()), wish.gate),
-                builder.build(),
-            )
-            .unwrap(),
-        ),
-        masker: Masker::built_in(),
-        prompts: Prompts::built_in().unwrap(),
-        agents: BTreeMap::from([("operator".to_owned(), AgentOptions::default())]),
-        chains: BTreeMap::from([("down".to_owned(), chain)]),
-        defaults: Defaults {
-            model: Some("script".to_owned()),
-            ..Defaults::default()
-        },
-        limits: Limits::default(),
-        queue: QueueLimits {
-            max_pending: wish.max_pending,
-        },
-        level: wish.level,
-        four_eyes: wish.four_eyes,
-        checkpoint: None,
-    }
+    let mut config = Config::default();
+    config
+        .agents
+        .insert("operator".to_owned(), AgentOptions::default());
+    config.chains.insert("down".to_owned(), chain);
+    config.defaults.model = Some("script".to_owned());
+    config.queue.max_pending = wish.max_pending;
+    config.control.level = wish.level;
+    let (mut setup, _) = Assembly::of(&config)
+        .models(models)
+        .tools(Catalogue::built_in().unwrap(), builder.build(), machine.clone())
+        .gate(wish.gate)
+        .setup(store.clone())
+        .unwrap();
+    setup.four_eyes = wish.four_eyes;
+    setup
 }

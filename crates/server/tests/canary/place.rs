@@ -6,20 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use interlock_assembly::Assembly;
 use interlock_config::Config;
-use interlock_engine::{
-    AgentOptions, ChainOptions, Defaults, Engine, Limits, Outcome, Prompts, Registry, Setup, StageOptions,
-    Success, ToolSet,
-};
+use interlock_engine::{AgentOptions, ChainOptions, Engine, Outcome, StageOptions, Success};
 use interlock_executor::{Executor, Toolbox};
-use interlock_gate::{Catalogue, FourEyes, Gate, Options as GateOptions};
+use interlock_gate::Catalogue;
 use interlock_infra::{Infra, Secrets as InfraSecrets, Source};
 use interlock_mask::{Masker, Options as MaskOptions};
 use interlock_model::{Models, Options as ModelOptions, Provider as Wire, Secrets};
 use interlock_protocol::{ContentHash, ControlLevel, Role, SessionId, ToolName};
 use interlock_seal::{Keyring, Signer};
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
-use interlock_store::{ApiToken, NewUser, Options as StoreOptions, QueueLimits, Store};
+use interlock_store::{ApiToken, NewUser, Options as StoreOptions, Store};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -177,32 +175,19 @@ impl Place {
         if wish.values {
             masker = masker.with_values(models.secret_forms());
         }
-        let engine = Engine::new(Setup {
-            store: store.clone(),
-            models,
-            inventory: machine.clone(),
-            tools: Registry::new(
-                ToolSet::new(
-                    Gate::new(Arc::new(Catalogue::built_in().unwrap()), GateOptions::default()),
-                    toolbox(&machine),
-                )
-                .unwrap(),
-            ),
-            masker: masker.clone(),
-            prompts: Prompts::built_in().unwrap(),
-            agents: BTreeMap::from([("operator".to_owned(), AgentOptions::default())]),
-            chains: BTreeMap::from([("down".to_owned(), chain())]),
-            defaults: Defaults {
-                model: Some("main".to_owned()),
-                ..Defaults::default()
-            },
-            limits: Limits::default(),
-            queue: QueueLimits { max_pending: 1000 },
-            level: ControlLevel::Controlled,
-            four_eyes: FourEyes::Off,
-            checkpoint: None,
-        })
-        .unwrap();
+        config
+            .agents
+            .insert("operator".to_owned(), AgentOptions::default());
+        config.chains.insert("down".to_owned(), chain());
+        config.defaults.model = Some("main".to_owned());
+        config.control.level = ControlLevel::Controlled;
+        let (mut setup, _) = Assembly::of(&config)
+            .models(models)
+            .tools(Catalogue::built_in().unwrap(), toolbox(&machine), machine.clone())
+            .setup(store.clone())
+            .unwrap();
+        setup.masker = masker.clone();
+        let engine = Engine::new(setup).unwrap();
         admin(&store).await;
         let logs = logs(&masker);
         let known = ["fact of a resource", "state of a resource", "alias of a resource"];

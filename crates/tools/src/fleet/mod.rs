@@ -106,7 +106,7 @@ impl Fleet {
         !self.inner.infra.proxmox().is_empty()
     }
 
-    /// Whether there is a place where commands and files are to be had.
+    /// Whether anything is connected on which commands run and files are read.
     fn has_machines(&self) -> bool {
         let infra = &self.inner.infra;
         self.inner.local.is_some()
