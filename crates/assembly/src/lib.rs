@@ -209,7 +209,11 @@ impl<'a> Assembly<'a> {
             None => Prompts::built_in(),
         }?;
         let files: Vec<&Path> = self.own_files.iter().map(PathBuf::as_path).collect();
-        let protected = Protected::new(protected(&files, Some(store.path()), &self.folders));
+        let protected = Protected::new(protected(
+            &files,
+            store.location().local_file().map(Path::new),
+            &self.folders,
+        ));
         let (fleet, infra) = fleet(config, &self.secrets, protected, Kept::in_store(store.clone()))?;
         let (catalogue, toolbox, inventory) = if let Some(tools) = &self.tools {
             (

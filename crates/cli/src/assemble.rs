@@ -8,7 +8,7 @@ use interlock_engine::{Engine, Person, Queue};
 use interlock_gate::Hold;
 use interlock_infra::{Infra, Secrets};
 use interlock_protocol::{HoldId, UserId};
-use interlock_store::{Options, Store};
+use interlock_store::{Error as StoreError, Options, Store};
 
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -61,17 +61,17 @@ pub(crate) fn open_store(globals: &Globals) -> Result<Store, Failure> {
 /// The same, for commands that only look at the record. A store that was named and is not there is a mistake: creating an
 /// empty one would make it look as if nothing had ever happened.
 pub(crate) fn open_existing_store(globals: &Globals) -> Result<Store, Failure> {
-    let (options, _) = store_and_config(globals)?;
-    if globals.store.is_some()
-        && let Some(path) = options.path()
-        && !path.exists()
-    {
-        return Err(Failure::wrong(format!(
-            "there is no store at {}; check --store, or leave it out to use the store of the configuration",
-            path.display()
-        )));
+    if globals.store.is_none() {
+        return open_store(globals);
     }
-    open_store(globals)
+    let (options, config) = store_and_config(globals)?;
+    let keyring = interlock_assembly::keyring(&config, &Folders::of_user())?;
+    Store::open_signed(&options.existing(), keyring).map_err(|error| match error {
+        StoreError::Missing { store } => Failure::wrong(format!(
+            "there is no store at {store}; check --store, or leave it out to use the store of the configuration"
+        )),
+        error => error.into(),
+    })
 }
 
 /// Where the store is, and the configuration as far as it can be read.

@@ -50,7 +50,7 @@ pub struct Loaded {
 impl Loaded {
     /// The store to open: the configured one, or a file in the user's data folder.
     pub fn store(&self) -> StoreOptions {
-        let default = || StoreOptions::file(self.data_folder.join("interlock").join("interlock.db"));
+        let default = || StoreOptions::sqlite(self.data_folder.join("interlock").join("interlock.db"));
         self.config.store.clone().unwrap_or_else(default)
     }
 }

@@ -2,17 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_store::Place;
-
 use crate::Config;
 use crate::record::RecordKey;
 
 /// Makes every path of the configuration independent of where the program was started.
 pub(crate) fn resolve(config: &mut Config, folder: &Path) {
-    if let Some(store) = &mut config.store
-        && let Place::File(path) = &mut store.place
-    {
-        join(path, folder);
+    if let Some(store) = &mut config.store {
+        store.location = store.location.clone().relative_to(folder);
     }
     if let Some(tls) = &mut config.server.tls {
         join(&mut tls.certificate, folder);

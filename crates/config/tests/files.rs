@@ -131,7 +131,10 @@ fn files_are_looked_for_in_order() {
     std::fs::write(&in_here, "store: sqlite:a.db\n").unwrap();
     let loaded = with(None).load().unwrap();
     assert_eq!(loaded.file, Some(in_here));
-    assert_eq!(loaded.store().path(), Some(here.join("a.db").as_path()));
+    assert_eq!(
+        loaded.store().location.local_file(),
+        Some(here.join("a.db").as_os_str())
+    );
 
     let error = with(Some(Path::new("other.yaml"))).load().unwrap_err();
     assert!(matches!(&error, Error::Unreadable { .. }), "{error}");

@@ -94,7 +94,7 @@ fn append(criterion: &mut Criterion) {
     else {
         return;
     };
-    let Ok(store) = Store::open(&Options::file(folder.path().join("bench.db"))) else {
+    let Ok(store) = Store::open(&Options::sqlite(folder.path().join("bench.db"))) else {
         return;
     };
     let mut first = 1;

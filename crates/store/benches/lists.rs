@@ -43,7 +43,7 @@ fn main() -> Outcome {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let runtime = Runtime::new()?;
     let path = folder.path().join("lists.db");
-    let store = Store::open(&Options::file(&path))?;
+    let store = Store::open(&Options::sqlite(&path))?;
     let began = Instant::now();
     runtime.block_on(fill_all(&store))?;
     let size = std::fs::metadata(&path)?.len() / 1_000_000;

@@ -19,7 +19,7 @@ const TURNS: u64 = 8;
 const DOUBLE: f64 = 3.0;
 
 fn open(folder: &std::path::Path, name: &str, signed: bool) -> Option<Store> {
-    let options = Options::file(folder.join(name));
+    let options = Options::sqlite(folder.join(name));
     if !signed {
         return Store::open(&options).ok();
     }

@@ -5,8 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::prepare::{json, nanoseconds};
-use crate::sqlite::{look, write};
+use crate::backend::on;
 use crate::{Error, Store};
 
 /// Something that somebody did.
@@ -41,7 +40,7 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// Whether the entry is the one that its hash was made of.
     pub fn fits(&self) -> bool {
-        write::entry_hash(self).is_some_and(|hash| hash == self.hash)
+        entry_hash(self).is_some_and(|hash| hash == self.hash)
     }
 }
 
@@ -74,21 +73,66 @@ pub struct AuditVerified {
 impl Store {
     /// Adds to the audit log. On the disk when it returns.
     pub async fn audit(&self, deed: Deed) -> Result<AuditEntry, Error> {
-        let at = nanoseconds(deed.at)?;
-        let details = json("the facts of a deed", &deed.details)?;
-        self.backend
-            .write(true, move |conn| write::audit(conn, &deed, at, &details))
-            .await
+        on!(self, audit(deed))
     }
 
     /// Entries of the audit log, newest first.
     pub async fn audit_entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, Error> {
-        let filter = filter.clone();
-        self.look(move |conn| look::audit_entries(conn, &filter)).await
+        on!(self, audit_entries(filter))
     }
 
     /// Looks at every entry of the audit log and at how they hang together.
     pub async fn verify_audit(&self) -> Result<AuditVerified, Error> {
-        self.look(look::verify_audit).await
+        on!(self, verify_audit())
     }
+}
+
+/// An entry as it is kept, for its hash.
+pub(crate) struct HashedEntry<'a> {
+    pub(crate) number: i64,
+    pub(crate) at: i64,
+    pub(crate) actor: Option<&'a str>,
+    pub(crate) action: &'a str,
+    pub(crate) subject: Option<&'a str>,
+    pub(crate) details: &'a str,
+}
+
+impl HashedEntry<'_> {
+    /// Each text with its length before it: no two entries have the same bytes.
+    pub(crate) fn hash(&self, previous: &[u8]) -> ContentHash {
+        let mut bytes = Vec::with_capacity(128 + self.details.len());
+        let mut field = |text: &[u8]| {
+            bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(text);
+        };
+        field(previous);
+        field(&self.number.to_be_bytes());
+        field(&self.at.to_be_bytes());
+        field(self.action.as_bytes());
+        field(self.details.as_bytes());
+        for maybe in [self.actor, self.subject] {
+            match maybe {
+                None => field(&[0]),
+                Some(text) => {
+                    field(&[1]);
+                    field(text.as_bytes());
+                }
+            }
+        }
+        ContentHash::of(bytes)
+    }
+}
+
+/// The hash that an entry must have, from what it says.
+fn entry_hash(entry: &AuditEntry) -> Option<ContentHash> {
+    let details = serde_json::to_string(&entry.deed.details).ok()?;
+    let kept = HashedEntry {
+        number: i64::try_from(entry.number).ok()?,
+        at: i64::try_from(entry.deed.at.as_nanosecond()).ok()?,
+        actor: entry.deed.actor.as_ref().map(UserId::as_str),
+        action: &entry.deed.action,
+        subject: entry.deed.subject.as_deref(),
+        details: &details,
+    };
+    Some(kept.hash(entry.previous.as_bytes()))
 }

@@ -2,19 +2,17 @@
 
 use interlock_protocol::ContentHash;
 
-use crate::sqlite::{look, write};
+use crate::backend::on;
 use crate::{Error, Store};
 
 impl Store {
     /// Keeps a catalogue under its hash. One that is there already is the same catalogue.
     pub async fn keep_catalogue(&self, hash: ContentHash, body: String) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| write::keep_catalogue(conn, &hash, &body))
-            .await
+        on!(self, keep_catalogue(hash, body))
     }
 
     /// What is kept under the hash of a catalogue. The caller compares it with the hash.
     pub async fn catalogue(&self, hash: ContentHash) -> Result<Option<String>, Error> {
-        self.look(move |conn| look::catalogue(conn, &hash)).await
+        on!(self, catalogue(hash))
     }
 }

@@ -1,11 +1,9 @@
 //! What can go wrong, for the person who reads it: what happened, and what to do next.
 
-use std::path::{Path, PathBuf};
-
 use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
 use jiff::Timestamp;
 
-use crate::Switch;
+use crate::{Location, Switch};
 
 /// Why something was not kept or not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,13 +67,13 @@ pub enum Error {
     },
     /// The store does not reach as far as its mark.
     #[error(
-        "the store is not the one that was signed last ({why}; signed {at:.0}, says {}): its end was cut off, or an older copy or \
+        "the store is not the one that was signed last ({why}; signed {at:.0}, says {mark}): its end was cut off, or an older copy or \
          another store was put in its place. Put the newest copy back. If you know why, for example because you restored a \
-         backup, `interlock record adopt` goes on with the store as it is", file.display()
+         backup, `interlock record adopt` goes on with the store as it is"
     )]
     Behind {
-        /// The mark.
-        file: PathBuf,
+        /// Where the mark is.
+        mark: String,
         /// When the mark was signed.
         at: Timestamp,
         /// What is missing or different.
@@ -83,11 +81,11 @@ pub enum Error {
     },
     /// The mark of the store cannot be used.
     #[error(
-        "the mark of this store, {}, does not count: {why}. If you know why, `interlock record adopt` makes a new one", file.display()
+        "the mark of this store, {mark}, does not count: {why}. If you know why, `interlock record adopt` makes a new one"
     )]
     Mark {
-        /// The mark.
-        file: PathBuf,
+        /// Where the mark is.
+        mark: String,
         /// Why.
         why: String,
     },
@@ -112,80 +110,80 @@ pub enum Error {
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]
     NotAvailable,
-    /// The path is a directory.
-    #[error("`{}` is a directory; name a file in it", path.display())]
+    /// A directory is there.
+    #[error("`{store}` is a directory; name a file in it")]
     IsDirectory {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// The folder of the file does not exist and cannot be made.
-    #[error("the folder `{}` cannot be made ({reason}); make it, or choose another path", path.display())]
+    #[error("the folder of `{store}` cannot be made ({reason}); make it, or choose another path")]
     Folder {
-        /// The folder.
-        path: PathBuf,
+        /// The store.
+        store: Location,
         /// What the system said.
         reason: String,
     },
     /// Nothing is there, and it was only to be read.
-    #[error("there is no database at `{}`; nothing was stored yet, or the path is another one", path.display())]
+    #[error("there is no database at `{store}`; nothing was stored yet, or the path is another one")]
     Missing {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// The file is something else.
-    #[error("`{}` is not a database; it was left as it is. Choose another path", path.display())]
+    #[error("`{store}` is not a database; it was left as it is. Choose another path")]
     NotADatabase {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// The file is the database of another program.
-    #[error("`{}` is the database of another program; it was left as it is. Choose another path", path.display())]
+    #[error("`{store}` is the database of another program; it was left as it is. Choose another path")]
     Foreign {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// The file is damaged.
     #[error(
-        "the database `{}` is damaged ({what}); stop Interlock, keep a copy of the file, and restore a backup \
-         or recover it with `sqlite3 FILE .recover`", path.display()
+        "the database `{store}` is damaged ({what}); stop Interlock, keep a copy of the file, and restore a backup \
+         or recover it with `sqlite3 FILE .recover`"
     )]
     Corrupt {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
         /// Where, or what the check says.
         what: String,
     },
     /// Nothing can be written there.
-    #[error("`{}` cannot be written to; give its owner the right to write to it and to its folder", path.display())]
+    #[error("`{store}` cannot be written to; give its owner the right to write to it and to its folder")]
     ReadOnly {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// The file cannot be opened at all.
-    #[error("`{}` cannot be opened ({reason}); check the path and the rights", path.display())]
+    #[error("`{store}` cannot be opened ({reason}); check the path and the rights")]
     Denied {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
         /// What the system said.
         reason: String,
     },
     /// There is no room left.
-    #[error("the disk of `{}` is full; nothing that was stored is lost. Make room, and go on", path.display())]
+    #[error("the disk of `{store}` is full; nothing that was stored is lost. Make room, and go on")]
     Full {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// Someone else holds the database.
-    #[error("the database `{}` is locked by another program; end that program, or try again", path.display())]
+    #[error("the database `{store}` is locked by another program; end that program, or try again")]
     Locked {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
     },
     /// Reading or writing failed.
-    #[error("reading or writing `{}` failed ({reason}); check the disk", path.display())]
+    #[error("reading or writing `{store}` failed ({reason}); check the disk")]
     Io {
-        /// The path.
-        path: PathBuf,
+        /// The store.
+        store: Location,
         /// What the system said.
         reason: String,
     },
@@ -345,32 +343,6 @@ impl Error {
                 | Self::Closed
                 | Self::Database(_)
         )
-    }
-
-    /// The same, with the path of the database where it has none.
-    pub(crate) fn at(mut self, here: &Path) -> Self {
-        match &mut self {
-            Self::Corrupt { path, .. }
-            | Self::ReadOnly { path }
-            | Self::Denied { path, .. }
-            | Self::Full { path }
-            | Self::Locked { path }
-            | Self::Io { path, .. }
-            | Self::NotADatabase { path }
-                if path.as_os_str().is_empty() =>
-            {
-                here.clone_into(path);
-            }
-            _ => {}
-        }
-        self
-    }
-
-    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
-        Self::Corrupt {
-            path: PathBuf::new(),
-            what: what.to_string(),
-        }
     }
 
     pub(crate) fn not_found(what: &'static str, id: &(impl std::fmt::Display + ?Sized)) -> Self {

@@ -13,15 +13,22 @@
 //! time and hands them to the one thread that writes, which keeps whatever waits in one transaction and answers when
 //! it is kept; [`Store::snapshot`] and its neighbours read, on connections of their own.
 //!
+//! The public API is typed operations and plain values. No database, no connection and no file path is in it or in
+//! [`Error`]; a store is named by its [`Location`]. What keeps it is behind `backend.rs`, and `SQLite` is the one
+//! implementation so far.
+//!
 //! Receipts, beginnings of writes, holds, tokens and ends of sessions are on the disk before `append` returns; the
 //! rest is with the system by then, and survives the end of the process, though not that of the machine.
 
 mod audit;
+mod backend;
 mod catalogues;
 mod derive;
 mod error;
+mod exposure;
 mod feed;
 mod lists;
+mod location;
 mod mark;
 mod notes;
 mod options;
@@ -41,13 +48,15 @@ mod work;
 
 pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
 pub use error::Error;
-pub use feed::{Feed, Placed};
+pub use exposure::Exposure;
+pub use feed::{Feed, FeedPage, Placed};
 pub use lists::{
     Counts, DecisionFilter, DecisionRow, FilterOptions, ListedSession, SessionPage, SessionQuery, SortBy,
     Tally, ToolUse, UsageBy, UsageRow,
 };
+pub use location::Location;
 pub use notes::Note;
-pub use options::{Open, Options, Place};
+pub use options::{Open, Options};
 pub use outline::Outline;
 pub use people::{ApiToken, LOCAL, Link, Login, NewUser, SavedView, User, UserChange};
 pub use prepare::is_terminal;

@@ -7,8 +7,7 @@ use interlock_protocol::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::prepare::nanoseconds;
-use crate::sqlite::look;
+use crate::backend::on;
 use crate::{Call, Error, Session, Store};
 
 /// What a list of sessions is ordered by.
@@ -198,51 +197,43 @@ impl Store {
     /// are looked at; of a long input or answer, its first two thousand characters. A text of one or two characters finds
     /// titles that begin like it.
     pub async fn session_page(&self, query: &SessionQuery) -> Result<SessionPage, Error> {
-        let query = query.clone();
-        self.look(move |conn| look::session_page(conn, &query)).await
+        on!(self, session_page(query))
     }
 
     /// How many sessions stand where.
     pub async fn counts(&self) -> Result<Counts, Error> {
-        self.look(look::counts).await
+        on!(self, counts())
     }
 
     /// The alert types, chains and owners that sessions have, for a filter to choose from.
     pub async fn filter_options(&self) -> Result<FilterOptions, Error> {
-        self.look(look::filter_options).await
+        on!(self, filter_options())
     }
 
     /// Answers of the gate, newest first. Those of deleted sessions are not among them.
     pub async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<DecisionRow>, Error> {
-        let filter = filter.clone();
-        self.look(move |conn| look::decisions(conn, &filter)).await
+        on!(self, decisions(filter))
     }
 
     /// What was called on a resource, newest first, with its session. Deleted sessions called nothing.
     pub async fn calls_on(&self, resource: &ResourceId, limit: u32) -> Result<Vec<(SessionId, Call)>, Error> {
-        let resource = resource.clone();
-        self.look(move |conn| look::calls_on(conn, &resource, limit))
-            .await
+        on!(self, calls_on(resource, limit))
     }
 
     /// What models cost from a moment on, and before another. What was removed for good is not counted.
     pub async fn usage(&self, from: Timestamp, to: Timestamp, by: UsageBy) -> Result<Vec<UsageRow>, Error> {
-        let (from, to) = (nanoseconds(from)?, nanoseconds(to)?);
-        self.look(move |conn| look::usage(conn, from, to, by)).await
+        on!(self, usage(from, to, by))
     }
 
     /// How the tools have been doing since a moment.
     pub async fn tool_use(&self, since: Timestamp) -> Result<Vec<ToolUse>, Error> {
-        let since = nanoseconds(since)?;
-        self.look(move |conn| look::tool_use(conn, since)).await
+        on!(self, tool_use(since))
     }
 
     /// The open session of an alert with this fingerprint, if there is one: a repeated alert joins it.
     /// [`Store::submit`] asks the same in the step that submits.
     pub async fn open_with_fingerprint(&self, fingerprint: &str) -> Result<Option<SessionId>, Error> {
-        let fingerprint = fingerprint.to_owned();
-        self.look(move |conn| look::open_with_fingerprint(conn, &fingerprint))
-            .await
+        on!(self, open_with_fingerprint(fingerprint))
     }
 }
 

@@ -116,7 +116,7 @@ impl Mark {
                 if self.file.symlink_metadata().is_ok() && led_to.symlink_metadata().is_err() =>
             {
                 Err(Error::Mark {
-                    file: self.file.clone(),
+                    mark: self.file.display().to_string(),
                     why: "the path of the store, or a folder of it, is a symbolic link, and led to another place when the mark was \
                           made"
                         .to_owned(),
@@ -128,7 +128,7 @@ impl Mark {
 
     fn read_one(path: &Path, keyring: &Keyring) -> Result<Option<Checkpoint>, Error> {
         let failed = |why: String| Error::Mark {
-            file: path.to_owned(),
+            mark: path.display().to_string(),
             why,
         };
         let opened = OpenOptions::new()
@@ -196,7 +196,7 @@ impl Mark {
             match std::fs::remove_file(file) {
                 Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     return Err(Error::Mark {
-                        file: file.clone(),
+                        mark: file.display().to_string(),
                         why: format!("it cannot be removed: {error}"),
                     });
                 }

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::prepare::nanoseconds;
-use crate::sqlite::{look, write};
+use crate::backend::on;
 use crate::{Error, Store};
 
 /// The longest note, in bytes.
@@ -33,16 +32,11 @@ impl Store {
                 reason: format!("it has {} bytes; {MOST_BYTES} is the most", note.text.len()),
             });
         }
-        let at = nanoseconds(note.written_at)?;
-        self.backend
-            .write(true, move |conn| write::remember(conn, &note, at))
-            .await
+        on!(self, remember(note))
     }
 
     /// The notes that have some of these words, the best first; all of them, newest first, where there are no words.
     pub async fn recall(&self, query: &str, about: Option<&str>, most: u32) -> Result<Vec<Note>, Error> {
-        let (query, about) = (query.to_owned(), about.map(str::to_owned));
-        self.look(move |conn| look::recall(conn, &query, about.as_deref(), most))
-            .await
+        on!(self, recall(query, about, most))
     }
 }

@@ -1,26 +1,17 @@
 //! Where the store is, as one line of the configuration.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, Location};
 
 /// How long to wait for another program that holds the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Where the database is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// In a file.
-    File(PathBuf),
-    /// Nowhere: gone with the last handle. For tests.
-    Memory,
-}
 
 /// Whether a store may be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +19,8 @@ pub enum Open {
     /// Made if it is not there, brought up to date, written to.
     #[default]
     ReadWrite,
+    /// Brought up to date and written to. One that is not there is [`Error::Missing`].
+    Existing,
     /// Only looked at.
     ReadOnly,
 }
@@ -37,7 +30,7 @@ pub enum Open {
 #[serde(try_from = "String", into = "String")]
 pub struct Options {
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
     /// Whether it may be written to.
     pub open: Open,
     /// How long to wait for another program that holds the database.
@@ -45,19 +38,20 @@ pub struct Options {
 }
 
 impl Options {
-    /// A database in this file.
-    pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self::at(Place::File(path.into()))
+    /// A `SQLite` database in the file of this name.
+    pub fn sqlite(file: impl AsRef<OsStr>) -> Self {
+        Self::at(Location::sqlite(file))
     }
 
     /// A database that is gone with the last handle.
-    pub fn memory() -> Self {
-        Self::at(Place::Memory)
+    pub const fn memory() -> Self {
+        Self::at(Location::memory())
     }
 
-    fn at(place: Place) -> Self {
+    /// A store that is there.
+    pub const fn at(location: Location) -> Self {
         Self {
-            place,
+            location,
             open: Open::ReadWrite,
             busy_timeout: BUSY_TIMEOUT,
         }
@@ -70,19 +64,18 @@ impl Options {
         self
     }
 
+    /// The same, to be written to and never made.
+    #[must_use]
+    pub fn existing(mut self) -> Self {
+        self.open = Open::Existing;
+        self
+    }
+
     /// The same, waiting this long for another program that holds the database.
     #[must_use]
     pub fn with_busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self
-    }
-
-    /// The file, where there is one.
-    pub fn path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            Place::Memory => None,
-        }
     }
 }
 
@@ -90,24 +83,7 @@ impl FromStr for Options {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let lower = text.to_ascii_lowercase();
-        if lower.starts_with("postgres:") || lower.starts_with("postgresql:") {
-            return Err(Error::NotAvailable);
-        }
-        match text.strip_prefix("sqlite:") {
-            Some(":memory:") => Ok(Self::memory()),
-            Some(path) if !path.is_empty() && !path.contains('\0') => {
-                // `sqlite:///a` and `sqlite:/a` are one place, as elsewhere.
-                Ok(Self::file(path.strip_prefix("//").unwrap_or(path)))
-            }
-            _ => Err(Error::Address {
-                // A mistyped address can hold a password.
-                text: match text.split_once('@') {
-                    Some((_, rest)) => format!("…@{rest}"),
-                    None => text.to_owned(),
-                },
-            }),
-        }
+        text.parse().map(Self::at)
     }
 }
 
@@ -121,10 +97,7 @@ impl TryFrom<String> for Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::File(path) => write!(f, "sqlite:{}", path.display()),
-            Place::Memory => f.write_str("sqlite::memory:"),
-        }
+        self.location.fmt(f)
     }
 }
 

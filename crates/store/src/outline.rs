@@ -4,8 +4,7 @@ use interlock_gate::Hold;
 use interlock_protocol::{Evidence, ExecutionId, ResourceId, Sequence, SessionId};
 use jiff::Timestamp;
 
-use crate::prepare::nanoseconds;
-use crate::sqlite::look;
+use crate::backend::on;
 use crate::{Error, Execution, Run, Session, Stage, Store, Tally, TimelineEntry};
 
 /// A session without its messages, its evidence and its steps.
@@ -30,21 +29,18 @@ pub struct Outline {
 impl Store {
     /// A session without its messages, its evidence and its steps.
     pub async fn outline(&self, session: &SessionId) -> Result<Outline, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::outline(conn, &session)).await
+        on!(self, outline(session))
     }
 
     /// Holds that do not wait any more, of one session or of all, newest first. Those of deleted sessions are not among
     /// them.
     pub async fn decided_holds(&self, session: Option<&SessionId>, limit: u32) -> Result<Vec<Hold>, Error> {
-        let session = session.cloned();
-        self.look(move |conn| look::decided_holds(conn, session.as_ref(), limit))
-            .await
+        on!(self, decided_holds(session, limit))
     }
 
     /// Those of these sessions that people do not see: deleted, or not there at all.
     pub async fn gone(&self, sessions: Vec<SessionId>) -> Result<Vec<SessionId>, Error> {
-        self.look(move |conn| look::gone(conn, &sessions)).await
+        on!(self, gone(sessions))
     }
 
     /// What an execution said before a moment, newest first: its thinking and its words.
@@ -55,9 +51,7 @@ impl Store {
         at: Timestamp,
         limit: u32,
     ) -> Result<Vec<TimelineEntry>, Error> {
-        let (session, execution, at) = (session.clone(), execution.clone(), nanoseconds(at)?);
-        self.look(move |conn| look::said_before(conn, &session, &execution, at, limit))
-            .await
+        on!(self, said_before(session, execution, at, limit))
     }
 
     /// A session's evidence about a resource, newest first.
@@ -67,13 +61,11 @@ impl Store {
         resource: &ResourceId,
         limit: u32,
     ) -> Result<Vec<Evidence>, Error> {
-        let (session, resource) = (session.clone(), resource.to_string());
-        self.look(move |conn| look::evidence_about(conn, &session, &resource, limit))
-            .await
+        on!(self, evidence_about(session, resource, limit))
     }
 
     /// When a worker was last heard of, whichever it was.
     pub async fn last_heartbeat(&self) -> Result<Option<Timestamp>, Error> {
-        self.look(look::last_heartbeat).await
+        on!(self, last_heartbeat())
     }
 }

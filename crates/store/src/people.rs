@@ -6,8 +6,7 @@ use interlock_protocol::{ContentHash, Role, UserId, UserName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::prepare::nanoseconds;
-use crate::sqlite::{look, write};
+use crate::backend::on;
 use crate::{Error, Store};
 
 /// How often a visit is noted at most, in nanoseconds.
@@ -148,125 +147,85 @@ pub struct SavedView {
 impl Store {
     /// Makes a user. [`Error::Exists`] if there is one of that name, in whatever case, or one with that identity.
     pub async fn create_user(&self, new: NewUser) -> Result<User, Error> {
-        let user = User::from(new);
-        self.backend
-            .write(true, move |conn| {
-                write::create_user(conn, &user)?;
-                Ok(user.clone())
-            })
-            .await
+        on!(self, create_user(User::from(new)))
     }
 
     /// A user.
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
-        let id = id.clone();
-        self.look(move |conn| look::user(conn, &id)).await
+        on!(self, user(id))
     }
 
     /// The user that a provider knows by this subject.
     pub async fn user_of(&self, issuer: &str, subject: &str) -> Result<Option<User>, Error> {
-        let (issuer, subject) = (issuer.to_owned(), subject.to_owned());
-        self.look(move |conn| look::user_of(conn, &issuer, &subject))
-            .await
+        on!(self, user_of(issuer, subject))
     }
 
     /// Every user, by name.
     pub async fn users(&self) -> Result<Vec<User>, Error> {
-        self.look(look::users).await
+        on!(self, users())
     }
 
     /// Changes a user. The last admin that may sign in can be neither disabled nor demoted: [`Error::LastAdmin`].
     /// Who is disabled is signed out everywhere, and their links are void.
     pub async fn change_user(&self, id: &UserId, change: UserChange) -> Result<User, Error> {
-        let id = id.clone();
-        self.backend
-            .write(true, move |conn| write::change_user(conn, &id, &change))
-            .await
+        on!(self, change_user(id, change))
     }
 
     /// Removes a user with their logins, links, tokens and views. What they did stays. Not the last admin.
     pub async fn remove_user(&self, id: &UserId) -> Result<(), Error> {
-        let id = id.clone();
-        self.backend
-            .write(true, move |conn| write::remove_user(conn, &id))
-            .await
+        on!(self, remove_user(id))
     }
 
     /// A browser signed in.
     pub async fn create_login(&self, login: Login) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| write::create_login(conn, &login))
-            .await
+        on!(self, create_login(login))
     }
 
     /// The login of a cookie, with its user, unless it expired or its user may not sign in. Notes that they were seen, at
     /// most once a minute.
     pub async fn login(&self, hash: &ContentHash, now: Timestamp) -> Result<Option<(Login, User)>, Error> {
-        let (hash, at) = (*hash, nanoseconds(now)?);
-        let found = self.look(move |conn| look::login(conn, &hash, at)).await?;
+        let found = on!(self, login(hash, now))?;
         if let Some((_, user)) = &found
             && is_stale(user.seen_at, now)
         {
-            let id = user.id.clone();
-            let noted = self
-                .backend
-                .write(false, move |conn| write::seen(conn, &id, at, A_MINUTE))
-                .await;
-            note(noted);
+            note(on!(self, seen(&user.id, now, A_MINUTE)));
         }
         Ok(found)
     }
 
     /// The browsers that a user is signed in with.
     pub async fn logins(&self, user: &UserId, now: Timestamp) -> Result<Vec<Login>, Error> {
-        let (user, now) = (user.clone(), nanoseconds(now)?);
-        self.look(move |conn| look::logins(conn, &user, now)).await
+        on!(self, logins(user, now))
     }
 
     /// A browser that is used stays signed in until then. Nothing happens if it is not signed in any more.
     pub async fn extend_login(&self, hash: &ContentHash, until: Timestamp) -> Result<(), Error> {
-        let (hash, until) = (*hash, nanoseconds(until)?);
-        self.backend
-            .write(false, move |conn| write::extend_login(conn, &hash, until))
-            .await
+        on!(self, extend_login(hash, until))
     }
 
     /// A browser signed out.
     pub async fn remove_login(&self, hash: &ContentHash) -> Result<(), Error> {
-        let hash = *hash;
-        self.backend
-            .write(true, move |conn| write::remove_login(conn, &hash))
-            .await
+        on!(self, remove_login(hash))
     }
 
     /// Signs a user out everywhere, but for one login.
     pub async fn remove_logins(&self, user: &UserId, but: Option<&ContentHash>) -> Result<(), Error> {
-        let (user, but) = (user.clone(), but.copied());
-        self.backend
-            .write(true, move |conn| write::remove_logins(conn, &user, but.as_ref()))
-            .await
+        on!(self, remove_logins(user, but))
     }
 
     /// Keeps a link.
     pub async fn create_link(&self, link: Link) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| write::create_link(conn, &link))
-            .await
+        on!(self, create_link(link))
     }
 
     /// Uses a link up: whoever comes second gets nothing.
     pub async fn use_link(&self, hash: &ContentHash, now: Timestamp) -> Result<Option<User>, Error> {
-        let (hash, now) = (*hash, nanoseconds(now)?);
-        self.backend
-            .write(true, move |conn| write::use_link(conn, &hash, now))
-            .await
+        on!(self, use_link(hash, now))
     }
 
     /// Keeps a token.
     pub async fn create_token(&self, token: ApiToken) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| write::create_token(conn, &token))
-            .await
+        on!(self, create_token(token))
     }
 
     /// The token with this secret, with its user, unless it expired, was revoked, or its user may not sign in. Notes the
@@ -276,56 +235,38 @@ impl Store {
         hash: &ContentHash,
         now: Timestamp,
     ) -> Result<Option<(ApiToken, User)>, Error> {
-        let (hash, at) = (*hash, nanoseconds(now)?);
-        let found = self.look(move |conn| look::api_token(conn, &hash, at)).await?;
+        let found = on!(self, api_token(hash, now))?;
         if let Some((token, _)) = &found
             && is_stale(token.used_at, now)
         {
-            let id = token.id.clone();
-            let noted = self
-                .backend
-                .write(false, move |conn| write::used(conn, &id, at, A_MINUTE))
-                .await;
-            note(noted);
+            note(on!(self, used(&token.id, now, A_MINUTE)));
         }
         Ok(found)
     }
 
     /// A user's tokens, or everybody's, newest first.
     pub async fn api_tokens(&self, user: Option<&UserId>) -> Result<Vec<ApiToken>, Error> {
-        let user = user.cloned();
-        self.look(move |conn| look::api_tokens(conn, user.as_ref())).await
+        on!(self, api_tokens(user))
     }
 
     /// Revokes a token. Says whether it was there, was theirs (where a user is named) and had not been revoked.
     pub async fn revoke_token(&self, id: &str, user: Option<&UserId>, now: Timestamp) -> Result<bool, Error> {
-        let (id, user, now) = (id.to_owned(), user.cloned(), nanoseconds(now)?);
-        self.backend
-            .write(true, move |conn| {
-                write::revoke_token(conn, &id, user.as_ref(), now)
-            })
-            .await
+        on!(self, revoke_token(id, user, now))
     }
 
     /// A user's saved views, by name.
     pub async fn views(&self, user: &UserId) -> Result<Vec<SavedView>, Error> {
-        let user = user.clone();
-        self.look(move |conn| look::views(conn, &user)).await
+        on!(self, views(user))
     }
 
     /// Keeps a view; one of the same name is replaced.
     pub async fn save_view(&self, view: SavedView) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| write::save_view(conn, &view))
-            .await
+        on!(self, save_view(view))
     }
 
     /// Forgets a view. Says whether it was there.
     pub async fn remove_view(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let (user, id) = (user.clone(), id.to_owned());
-        self.backend
-            .write(true, move |conn| write::remove_view(conn, &user, &id))
-            .await
+        on!(self, remove_view(user, id))
     }
 }
 

@@ -7,7 +7,7 @@ use interlock_protocol::{
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::sqlite::look;
+use crate::backend::on;
 use crate::{
     Call, Error, Filter, Holds, Interaction, Message, Run, Session, Snapshot, Step, Store, TimelineEntry,
 };
@@ -15,38 +15,32 @@ use crate::{
 impl Store {
     /// Everything that is needed to go on with a session.
     pub async fn snapshot(&self, session: &SessionId) -> Result<Snapshot, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::snapshot(conn, &session)).await
+        on!(self, snapshot(session))
     }
 
     /// A session.
     pub async fn session(&self, session: &SessionId) -> Result<Session, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::session(conn, &session)).await
+        on!(self, session(session))
     }
 
     /// The one session whose id begins like this, with or without `ses_`.
     pub async fn find_session(&self, prefix: &str) -> Result<Session, Error> {
-        let prefix = prefix.to_owned();
-        self.look(move |conn| look::find_session(conn, &prefix)).await
+        on!(self, find_session(prefix))
     }
 
     /// The one run whose id begins like this, with its session.
     pub async fn find_run(&self, prefix: &str) -> Result<(SessionId, Run), Error> {
-        let prefix = prefix.to_owned();
-        self.look(move |conn| look::find_run(conn, &prefix)).await
+        on!(self, find_run(prefix))
     }
 
     /// The one hold whose id begins like this.
     pub async fn find_hold(&self, prefix: &str) -> Result<Hold, Error> {
-        let prefix = prefix.to_owned();
-        self.look(move |conn| look::find_hold(conn, &prefix)).await
+        on!(self, find_hold(prefix))
     }
 
     /// Sessions that are not deleted, newest first.
     pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, Error> {
-        let filter = filter.clone();
-        self.look(move |conn| look::sessions(conn, &filter)).await
+        on!(self, sessions(filter))
     }
 
     /// A session's events after a place, in order.
@@ -56,117 +50,97 @@ impl Store {
         after: Sequence,
         limit: u32,
     ) -> Result<Vec<Event>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::events(conn, &session, after, limit))
-            .await
+        on!(self, events(session, after, limit))
     }
 
     /// The place of a session's last event; the start where nothing happened yet.
     pub async fn last_sequence(&self, session: &SessionId) -> Result<Sequence, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::last_sequence(conn, &session)).await
+        on!(self, last_sequence(session))
     }
 
     /// A session's timeline, in the order in which its entries began.
     pub async fn timeline(&self, session: &SessionId) -> Result<Vec<TimelineEntry>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::timeline(conn, &session)).await
+        on!(self, timeline(session))
     }
 
     /// An execution's messages, in order.
     pub async fn messages(&self, execution: &ExecutionId) -> Result<Vec<Message>, Error> {
-        let execution = execution.clone();
-        self.look(move |conn| look::messages(conn, &execution)).await
+        on!(self, messages(execution))
     }
 
     /// A run's calls to models, in order, each with its whole body and nothing shared. A body that is not the one
     /// that was sent is [`Error::Corrupt`].
     pub async fn interactions(&self, run: &RunId) -> Result<Vec<Interaction>, Error> {
-        let run = run.clone();
-        self.look(move |conn| look::interactions(conn, &run)).await
+        on!(self, interactions(run))
     }
 
     /// The facts of every call to a model of a session, in order: usage, cost, timings.
     pub async fn interaction_facts(&self, session: &SessionId) -> Result<Vec<Value>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::facts(conn, &session)).await
+        on!(self, interaction_facts(session))
     }
 
     /// A session's calls, in the order in which they began.
     pub async fn calls(&self, session: &SessionId) -> Result<Vec<Call>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::calls(conn, &session)).await
+        on!(self, calls(session))
     }
 
     /// The call that a hold started, if it did.
     pub async fn call_of(&self, hold: &HoldId) -> Result<Option<Call>, Error> {
-        let hold = hold.clone();
-        self.look(move |conn| look::call_of(conn, &hold)).await
+        on!(self, call_of(hold))
     }
 
     /// A run's calls, in the order in which they began.
     pub async fn calls_of_run(&self, run: &RunId) -> Result<Vec<Call>, Error> {
-        let run = run.clone();
-        self.look(move |conn| look::calls_of_run(conn, &run)).await
+        on!(self, calls_of_run(run))
     }
 
     /// What the gate was asked in a session, in order: up to the end of a run, or all of it.
     pub async fn steps(&self, session: &SessionId, up_to: Option<&RunId>) -> Result<Vec<Step>, Error> {
-        let (session, up_to) = (session.clone(), up_to.cloned());
-        self.look(move |conn| look::steps(conn, &session, up_to.as_ref()))
-            .await
+        on!(self, steps(session, up_to))
     }
 
     /// Holds, in the order in which they opened.
     pub async fn holds(&self, which: Holds) -> Result<Vec<Hold>, Error> {
-        self.look(move |conn| look::holds(conn, &which)).await
+        on!(self, holds(which))
     }
 
     /// A hold.
     pub async fn hold(&self, hold: &HoldId) -> Result<Hold, Error> {
-        let hold = hold.clone();
-        self.look(move |conn| look::hold(conn, &hold)).await
+        on!(self, hold(hold))
     }
 
     /// What is kept of a hold's tokens.
     pub async fn tokens(&self, hold: &HoldId) -> Result<Vec<TokenRecord>, Error> {
-        let hold = hold.clone();
-        self.look(move |conn| look::tokens(conn, &hold)).await
+        on!(self, tokens(hold))
     }
 
     /// When each of a session's readings was taken, in order.
     pub async fn readings(&self, session: &SessionId) -> Result<Vec<Timestamp>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::readings(conn, &session)).await
+        on!(self, readings(session))
     }
 
     /// A session's evidence, in order.
     pub async fn evidence(&self, session: &SessionId) -> Result<Vec<Evidence>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::evidence(conn, &session)).await
+        on!(self, evidence(session))
     }
 
     /// These pieces of a session's evidence, in this order.
     pub async fn evidence_of(&self, session: &SessionId, ids: &[EvidenceId]) -> Result<Vec<Evidence>, Error> {
-        let (session, ids) = (session.clone(), ids.to_vec());
-        self.look(move |conn| look::evidence_of(conn, &session, &ids))
-            .await
+        on!(self, evidence_of(session, ids))
     }
 
     /// A session's runs, in order.
     pub async fn runs(&self, session: &SessionId) -> Result<Vec<Run>, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::runs(conn, &session)).await
+        on!(self, runs(session))
     }
 
     /// Who is writing to what, in all sessions.
     pub async fn writers(&self) -> Result<Vec<(ResourceId, Writer)>, Error> {
-        self.look(look::writers).await
+        on!(self, writers())
     }
 
     /// A setting.
     pub async fn setting(&self, name: &str) -> Result<Option<String>, Error> {
-        let name = name.to_owned();
-        self.look(move |conn| look::setting(conn, &name)).await
+        on!(self, setting(name))
     }
 }

@@ -1,14 +1,11 @@
 //! Signatures over what is kept: what they say, and how they are checked.
 
-use std::path::PathBuf;
-
 use interlock_protocol::{ContentHash, SessionId};
 use interlock_seal::{Keyring, PublicKey, Signature};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::mark::Mark;
-use crate::sqlite::look;
+use crate::backend::on;
 use crate::{AuditVerified, Error, Store};
 
 /// The signature over everything that is kept of a session, made when the session last changed.
@@ -117,8 +114,8 @@ pub enum MarkState {
     None,
     /// It is kept in this file.
     Kept {
-        /// The file.
-        file: PathBuf,
+        /// The name of the file.
+        file: String,
         /// The newest checkpoint in it.
         checkpoint: Box<Checkpoint>,
     },
@@ -186,20 +183,17 @@ impl Store {
 
     /// Whether a session's rows are what was signed.
     pub async fn seal_of(&self, session: &SessionId) -> Result<SealState, Error> {
-        let (session, keyring) = (session.clone(), self.backend.keyring().cloned());
-        self.look(move |conn| look::seal_state(conn, keyring.as_ref(), session.as_str()))
-            .await
+        on!(self, seal_of(session))
     }
 
     /// The last checkpoint of the audit log.
     pub async fn last_checkpoint(&self) -> Result<Option<Checkpoint>, Error> {
-        self.look(look::last_checkpoint).await
+        on!(self, last_checkpoint())
     }
 
     /// What has this hash: an entry of the audit log, a seal, or nothing.
     pub async fn find_head(&self, hash: &ContentHash) -> Result<Option<HeadFound>, Error> {
-        let hash = *hash;
-        self.look(move |conn| look::find_head(conn, &hash)).await
+        on!(self, find_head(hash))
     }
 
     /// Compares the store with checkpoints that were kept elsewhere: signature, audit entry and seal.
@@ -208,37 +202,12 @@ impl Store {
         keyring: &Keyring,
         checkpoints: Vec<Checkpoint>,
     ) -> Result<Vec<Compared>, Error> {
-        let keyring = keyring.clone();
-        self.look(move |conn| {
-            let compared = checkpoints.iter().map(|checkpoint| {
-                let fault = if !keyring.trusts(&checkpoint.public_key) {
-                    Some(format!(
-                        "it is signed by the key {}, which is not trusted",
-                        checkpoint.public_key
-                    ))
-                } else if !checkpoint.verifies(&keyring) {
-                    Some("its signature does not fit".to_owned())
-                } else {
-                    look::misfit(conn, checkpoint)?
-                };
-                Ok(Compared {
-                    checkpoint: checkpoint.clone(),
-                    fault,
-                })
-            });
-            compared.collect()
-        })
-        .await
+        on!(self, compare(keyring, checkpoints))
     }
 
     /// Checks the audit log, its checkpoints, the seals, the mark if the keyring keeps one and, if wanted, the rows of every
     /// session.
     pub async fn verify_record(&self, keyring: &Keyring, sessions: bool) -> Result<RecordVerified, Error> {
-        let (keyring, path) = (keyring.clone(), self.path().to_owned());
-        self.look(move |conn| {
-            let mark = Mark::of(Some(&keyring), &path);
-            look::verify_record(conn, &keyring, mark.as_ref(), sessions)
-        })
-        .await
+        on!(self, verify_record(keyring, sessions))
     }
 }

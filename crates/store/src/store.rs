@@ -1,6 +1,5 @@
-//! The handle: what others call. No type of a database leaves this room.
+//! The handle: what others call. No type of a database leaves this crate.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::prepare::{event_id, nanoseconds, prepare};
-use crate::sqlite::{self, Applied, Backend, look, write};
+use crate::backend::{Backend, Opening, on};
+use crate::prepare::{event_id, prepare};
 use crate::{
-    Batch, Cancelled, Claim, Concurrency, Error, Kept, NewSession, Options, QueueLimits, Retained, Retention,
-    Session, Submitted,
+    Batch, Cancelled, Claim, Concurrency, Error, Exposure, Kept, Location, NewSession, Options, QueueLimits,
+    Retained, Retention, Session, Submitted,
 };
 
 /// How often other processes are looked for.
@@ -31,88 +30,91 @@ pub struct Store {
     told: Arc<watch::Sender<u64>>,
 }
 
-/// The setting that a check of the store writes.
-const WRITE_CHECK: &str = "write_check";
-/// How much it writes: more than a page, so that it needs room of its own.
-const WRITE_CHECK_BYTES: usize = 16 * 1024;
-
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store")
-            .field("path", &self.path())
+            .field("location", self.location())
             .finish_non_exhaustive()
     }
 }
 
+/// What `append` came to, as a backend says it.
+pub(crate) struct Applied {
+    /// The place of the last event of the batch in its session.
+    pub(crate) last_event: i64,
+    /// The place of the event that says that the session waits again.
+    pub(crate) went_on: Option<i64>,
+    /// Whether there may be something for a worker to do.
+    pub(crate) wakes: bool,
+}
+
 impl Store {
-    /// Opens a store, makes it if it is not there, and brings it up to date. Blocks while it does, and needs no
-    /// runtime; everything else here does.
+    /// Opens a store, makes it if it is not there, and brings it up to date. Needs no runtime, and blocks while it does:
+    /// together with dropping the last handle the only operation that does.
     ///
     /// Nothing is signed. A store that is signed can only be opened to be read.
     pub fn open(options: &Options) -> Result<Self, Error> {
-        Self::open_with(options, None)
+        Self::open_by(options, &Opening::With(None))
     }
 
     /// The same, with the keys that sign what is written and check what is read.
     pub fn open_signed(options: &Options, keyring: Keyring) -> Result<Self, Error> {
-        Self::open_with(options, Some(keyring))
+        Self::open_by(options, &Opening::With(Some(keyring)))
     }
 
     /// The same, for a store that is known to be older than signing: its sessions count as older from then on.
     pub fn adopt(options: &Options, keyring: Keyring) -> Result<Self, Error> {
-        Ok(Self {
-            backend: Arc::new(Backend::adopt(options, keyring)?),
-            work: Arc::new(watch::Sender::new(0)),
-            told: Arc::new(watch::Sender::new(0)),
-        })
+        Self::open_by(options, &Opening::Adopting(keyring))
     }
 
     /// The same, also where the store is signed and its key cannot be had: only for stopping writes. The next process with
     /// the key signs what was done.
     pub fn open_without_key(options: &Options) -> Result<Self, Error> {
-        Ok(Self {
-            backend: Arc::new(Backend::open_without_key(options)?),
-            work: Arc::new(watch::Sender::new(0)),
-            told: Arc::new(watch::Sender::new(0)),
-        })
+        Self::open_by(options, &Opening::WithoutKey)
     }
 
-    fn open_with(options: &Options, keyring: Option<Keyring>) -> Result<Self, Error> {
+    fn open_by(options: &Options, opening: &Opening) -> Result<Self, Error> {
         Ok(Self {
-            backend: Arc::new(Backend::open(options, keyring)?),
+            backend: Arc::new(Backend::open(options, opening)?),
             work: Arc::new(watch::Sender::new(0)),
             told: Arc::new(watch::Sender::new(0)),
         })
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
-        self.backend.path()
+    pub fn location(&self) -> &Location {
+        self.backend.location()
     }
 
     /// Whether a write can be kept: makes one, synced to the disk.
     pub async fn check_write(&self) -> Result<(), Error> {
-        self.backend
-            .write(true, move |conn| {
-                write::set_setting(conn, WRITE_CHECK, &"x".repeat(WRITE_CHECK_BYTES))
-            })
-            .await
+        on!(self, check_write())
     }
 
-    /// Takes nothing more, keeps what waits, and closes the file. Other handles of the same store then answer
+    /// How many bytes can still be written where the store is; nothing where that is not known.
+    pub async fn free_bytes(&self) -> Option<u64> {
+        on!(self, free_bytes())
+    }
+
+    /// How many bytes the store takes; nothing where that is not known. Also answers for a closed store.
+    pub async fn size_bytes(&self) -> Option<u64> {
+        on!(self, size_bytes())
+    }
+
+    /// Whether other users of this machine can read the store; nothing where it is not on this machine.
+    pub async fn exposure(&self) -> Option<Exposure> {
+        on!(self, exposure())
+    }
+
+    /// Takes nothing more, keeps what waits, and closes the store. Other handles of the same store then answer
     /// [`Error::Closed`].
     pub async fn close(&self) {
-        self.backend.close().await;
+        on!(self, close());
     }
 
-    /// Looks at every page and every row's constraints. Slow for a large file.
+    /// Looks at every page and every row's constraints. Slow for a large store.
     pub async fn integrity(&self) -> Result<(), Error> {
-        self.backend
-            .read(|conn| {
-                sqlite::integrity(conn, "PRAGMA integrity_check(10)")?;
-                sqlite::no_orphans(conn)
-            })
-            .await
+        on!(self, integrity())
     }
 
     /// Keeps a batch: all of it or nothing. Whoever stops waiting for the answer does not know which.
@@ -122,26 +124,12 @@ impl Store {
     pub async fn append(&self, batch: Batch) -> Result<Kept, Error> {
         let (prepared, unplaced) = prepare(batch)?;
         let (session, at) = (unplaced.session().clone(), unplaced.at());
-        let durable = prepared.durable;
-        // What a person does to a session is about what they were shown: its rows must be what was signed.
-        let check = (prepared.claim.is_none())
-            .then(|| self.backend.keyring().cloned())
-            .flatten();
-        let checked = session.clone();
-        let applied = self
-            .backend
-            .write(durable, move |conn| {
-                if check.is_some() {
-                    write::check(conn, check.as_ref(), &checked)?;
-                }
-                sqlite::apply(conn, &prepared)
-            })
-            .await;
+        let applied = on!(self, append(prepared));
         let Applied {
             last_event,
             went_on,
             wakes,
-        } = self.met(nanoseconds(at)?, applied).await?;
+        } = self.met(at, applied).await?;
         if wakes {
             self.wake();
         }
@@ -167,11 +155,7 @@ impl Store {
 
     /// Puts a session into the queue, and tells it as the session's first event.
     pub async fn submit(&self, session: NewSession, limits: &QueueLimits) -> Result<Submitted, Error> {
-        let limits = *limits;
-        let submitted = self
-            .backend
-            .write(true, move |conn| write::submit(conn, &session, limits))
-            .await?;
+        let submitted = on!(self, submit(session, *limits))?;
         self.wake();
         Ok(submitted)
     }
@@ -207,15 +191,7 @@ impl Store {
         limits: &QueueLimits,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let (session, limits, now) = (session.clone(), *limits, nanoseconds(now)?);
-        let keyring = self.backend.keyring().cloned();
-        let submitted = self
-            .backend
-            .write(true, move |conn| {
-                write::check(conn, keyring.as_ref(), &session)?;
-                write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)
-            })
-            .await;
+        let submitted = on!(self, submit_input(session, input, options, *limits, now));
         self.met(now, submitted).await?;
         self.wake();
         Ok(())
@@ -223,10 +199,7 @@ impl Store {
 
     /// A held session waits for a worker again. One that waits already, or is worked on, stays as it is.
     pub async fn resubmit(&self, session: &SessionId, now: Timestamp) -> Result<(), Error> {
-        let (session, now) = (session.clone(), nanoseconds(now)?);
-        self.backend
-            .write(true, move |conn| write::resubmit(conn, &session, now))
-            .await?;
+        on!(self, resubmit(session, now))?;
         self.wake();
         Ok(())
     }
@@ -239,14 +212,7 @@ impl Store {
         now: Timestamp,
         limits: Concurrency,
     ) -> Result<Option<(Claim, Session)>, Error> {
-        let (worker, now) = (worker.clone(), nanoseconds(now)?);
-        let keyring = self.backend.keyring().cloned();
-        let next = self
-            .backend
-            .write(false, move |conn| {
-                write::claim_next(conn, &worker, now, limits, keyring.as_ref())
-            })
-            .await?;
+        let next = on!(self, claim_next(worker, now, limits))?;
         if next.is_some() {
             self.tell();
         }
@@ -260,15 +226,7 @@ impl Store {
         worker: &WorkerId,
         now: Timestamp,
     ) -> Result<Claim, Error> {
-        let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
-        let keyring = self.backend.keyring().cloned();
-        let claim = self
-            .backend
-            .write(false, move |conn| {
-                write::check(conn, keyring.as_ref(), &session)?;
-                write::claim(conn, &session, &worker, now)
-            })
-            .await;
+        let claim = on!(self, claim(session, worker, now));
         let claim = self.met(now, claim).await?;
         self.tell();
         Ok(claim)
@@ -282,59 +240,36 @@ impl Store {
         worker: &WorkerId,
         now: Timestamp,
     ) -> Result<(Claim, Status), Error> {
-        let (session, worker, now) = (session.clone(), worker.clone(), nanoseconds(now)?);
-        let keyring = self.backend.keyring().cloned();
-        let reopened = self
-            .backend
-            .write(false, move |conn| {
-                write::check(conn, keyring.as_ref(), &session)?;
-                write::reopen(conn, &session, &worker, now)
-            })
-            .await;
+        let reopened = on!(self, reopen(session, worker, now));
         let reopened = self.met(now, reopened).await?;
         self.tell();
         Ok(reopened)
     }
 
     /// A session that was changed outside Interlock, and refused for that, is in the audit log.
-    async fn met<T>(&self, now: i64, done: Result<T, Error>) -> Result<T, Error> {
+    async fn met<T>(&self, now: Timestamp, done: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Altered { session, what }) = &done {
             tracing::error!(%session, what, "the record of a session was changed outside Interlock; it is refused");
-            let (session, what) = (session.clone(), what.clone());
-            self.backend
-                .write(true, move |conn| {
-                    write::note_altered(conn, session.as_str(), &what, now)
-                })
-                .await?;
+            on!(self, note_altered(session, what, now))?;
         }
         done
     }
 
     /// This worker is alive.
     pub async fn heartbeat(&self, worker: &WorkerId, now: Timestamp) -> Result<(), Error> {
-        let (worker, now) = (worker.clone(), nanoseconds(now)?);
-        self.backend
-            .write(false, move |conn| write::heartbeat(conn, &worker, now))
-            .await
+        on!(self, heartbeat(worker, now))
     }
 
     /// Ends a claim where the session stands now. Does nothing where a batch with a status has ended it already.
     pub async fn release(&self, claim: &Claim, status: Status, now: Timestamp) -> Result<(), Error> {
-        let (claim, now) = (claim.clone(), nanoseconds(now)?);
-        self.backend
-            .write(true, move |conn| write::release(conn, &claim, status, now))
-            .await?;
+        on!(self, release(claim, status, now))?;
         self.wake();
         Ok(())
     }
 
     /// What workers left that were not heard of for so long goes back to the queue; their claims end.
     pub async fn take_over(&self, now: Timestamp, stale_after: Duration) -> Result<Vec<SessionId>, Error> {
-        let (now, stale) = (nanoseconds(now)?, before(now, stale_after)?);
-        let taken = self
-            .backend
-            .write(true, move |conn| write::take_over(conn, now, stale))
-            .await?;
+        let taken = on!(self, take_over(now, before(now, stale_after)))?;
         if !taken.is_empty() {
             self.wake();
         }
@@ -350,14 +285,7 @@ impl Store {
         now: Timestamp,
         idle: Duration,
     ) -> Result<Vec<SessionId>, Error> {
-        let (now, since) = (nanoseconds(now)?, before(now, idle)?);
-        let (worker, running) = (worker.clone(), running.to_vec());
-        let back = self
-            .backend
-            .write(true, move |conn| {
-                write::put_back_idle(conn, &worker, &running, now, since)
-            })
-            .await?;
+        let back = on!(self, put_back_idle(worker, running, now, before(now, idle)))?;
         if !back.is_empty() {
             self.wake();
         }
@@ -371,31 +299,19 @@ impl Store {
         by: Option<&UserId>,
         now: Timestamp,
     ) -> Result<Cancelled, Error> {
-        let (session, by, now) = (session.clone(), by.cloned(), nanoseconds(now)?);
-        let cancelled = self
-            .backend
-            .write(true, move |conn| {
-                write::request_cancel(conn, &session, by.as_ref(), now)
-            })
-            .await?;
+        let cancelled = on!(self, request_cancel(session, by, now))?;
         self.wake();
         Ok(cancelled)
     }
 
     /// Deletes an ended session for people. It is kept until retention removes it.
     pub async fn soft_delete(&self, session: &SessionId, now: Timestamp) -> Result<(), Error> {
-        let (session, now) = (session.clone(), nanoseconds(now)?);
-        self.backend
-            .write(false, move |conn| write::soft_delete(conn, &session, now))
-            .await
+        on!(self, soft_delete(session, now))
     }
 
     /// Takes back a deletion.
     pub async fn restore(&self, session: &SessionId) -> Result<(), Error> {
-        let session = session.clone();
-        self.backend
-            .write(false, move |conn| write::restore(conn, &session))
-            .await
+        on!(self, restore(session))
     }
 
     /// Forgets what is old enough, in steps so small that others hardly wait.
@@ -403,17 +319,12 @@ impl Store {
         let before = |days: u32| {
             let long = DAY.checked_mul(i32::try_from(days).unwrap_or(i32::MAX));
             let at = long.and_then(|long| now.checked_sub(long).ok());
-            nanoseconds(at.unwrap_or(Timestamp::UNIX_EPOCH))
+            at.unwrap_or(Timestamp::UNIX_EPOCH)
         };
         let mut retained = Retained::default();
-        let today = nanoseconds(now)?;
         if let Some(days) = retention.sessions_days {
-            let before = before(days)?;
             loop {
-                let some = self
-                    .backend
-                    .write(false, move |conn| write::soft_delete_some(conn, before, today))
-                    .await?;
+                let some = on!(self, soft_delete_some(before(days), now))?;
                 retained.soft_deleted += some;
                 if some == 0 {
                     break;
@@ -421,11 +332,7 @@ impl Store {
             }
         }
         if let Some(days) = retention.purge_days {
-            let before = before(days)?;
-            let next = move |conn: &sqlite::Handle| write::purgeable(conn, before);
-            while let Some(key) = self.backend.read(next).await? {
-                let purge = move |conn: &sqlite::Handle| write::purge_some(conn, key, before);
-                while !self.backend.write(false, purge).await? {}
+            while on!(self, purge_one(before(days)))? {
                 retained.purged += 1;
             }
         }
@@ -434,10 +341,7 @@ impl Store {
 
     /// Keeps a setting: the kill switch and the like.
     pub async fn set_setting(&self, name: impl Into<String>, value: impl Into<String>) -> Result<(), Error> {
-        let (name, value) = (name.into(), value.into());
-        self.backend
-            .write(true, move |conn| write::set_setting(conn, &name, &value))
-            .await
+        on!(self, set_setting(name.into(), value.into()))
     }
 
     /// There may be something for a worker to do, and something was told.
@@ -457,29 +361,19 @@ impl Store {
 }
 
 /// So long before a moment.
-fn before(now: Timestamp, long: Duration) -> Result<i64, Error> {
+fn before(now: Timestamp, long: Duration) -> Timestamp {
     let long = SignedDuration::try_from(long).unwrap_or(SignedDuration::MAX);
-    nanoseconds(now.checked_sub(long).unwrap_or(Timestamp::UNIX_EPOCH))
+    now.checked_sub(long).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 impl Store {
     /// A number that changes when anyone has written, in this process or in another.
     pub(crate) async fn data_version(&self) -> Result<i64, Error> {
-        self.backend.version().await
-    }
-
-    pub(crate) async fn look<T, F>(&self, work: F) -> Result<T, Error>
-    where
-        F: Fn(&sqlite::Handle) -> Result<T, Error> + Send + 'static,
-        T: Send + 'static,
-    {
-        self.backend.read(work).await
+        on!(self, data_version())
     }
 
     /// Whether someone asked for a session to be stopped.
     pub async fn cancel_requested(&self, session: &SessionId) -> Result<bool, Error> {
-        let session = session.clone();
-        self.look(move |conn| look::cancel_requested(conn, &session))
-            .await
+        on!(self, cancel_requested(session))
     }
 }

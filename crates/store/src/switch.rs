@@ -5,8 +5,7 @@ use interlock_protocol::UserId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::prepare::{json, nanoseconds};
-use crate::sqlite::{Need, look, write};
+use crate::backend::on;
 use crate::{Deed, Error, Store};
 
 /// Where the switch stands.
@@ -55,7 +54,7 @@ pub(crate) struct Moved {
 impl Store {
     /// Where the switch stands, and who moved it: of one moment.
     pub async fn switch(&self) -> Result<Switch, Error> {
-        self.look(look::switch).await
+        on!(self, switch())
     }
 
     /// Moves the switch, and writes down the deed with it: both or neither. On the disk when it returns. Says where the
@@ -67,26 +66,6 @@ impl Store {
         at: Timestamp,
         deed: Option<Deed>,
     ) -> Result<Switch, Error> {
-        let by = by.clone();
-        let deed = match deed {
-            Some(deed) => {
-                let (done, details) = (nanoseconds(deed.at)?, json("the facts of a deed", &deed.details)?);
-                Some((deed, done, details))
-            }
-            None => None,
-        };
-        let need = match to {
-            SwitchMove::Stop { .. } => Need::Always,
-            SwitchMove::Resume { .. } => Need::Synced,
-        };
-        self.backend
-            .write_as(need, move |conn| {
-                let switch = write::move_switch(conn, &to, &by, at)?;
-                if let Some((deed, done, details)) = &deed {
-                    write::audit(conn, deed, *done, details)?;
-                }
-                Ok(switch)
-            })
-            .await
+        on!(self, move_switch(to, by, at, deed))
     }
 }

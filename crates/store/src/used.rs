@@ -5,8 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::prepare::nanoseconds;
-use crate::sqlite::look;
+use crate::backend::on;
 use crate::{Error, Store};
 
 /// What one session used of models.
@@ -36,7 +35,7 @@ pub struct ModelHealth {
 impl Store {
     /// What these sessions used of models, in this order. One that is not there used nothing.
     pub async fn usage_of(&self, sessions: Vec<SessionId>) -> Result<Vec<SessionUse>, Error> {
-        self.look(move |conn| look::usage_of(conn, &sessions)).await
+        on!(self, usage_of(sessions))
     }
 
     /// How these models have been doing since a moment, in this order.
@@ -45,8 +44,6 @@ impl Store {
         names: Vec<String>,
         since: Timestamp,
     ) -> Result<Vec<ModelHealth>, Error> {
-        let since = nanoseconds(since)?;
-        self.look(move |conn| look::model_health(conn, &names, since))
-            .await
+        on!(self, model_health(names, since))
     }
 }

@@ -182,12 +182,11 @@ impl Arguments {
         let temporary = tempfile::tempdir()?;
         let options: StoreOptions = match &globals.store {
             Some(store) => store.parse()?,
-            None => StoreOptions::file(temporary.path().join("bench.db")),
+            None => StoreOptions::sqlite(temporary.path().join("bench.db")),
         };
         // Signed, as everywhere: what it costs is part of what is measured.
         let signer = interlock_seal::Signer::generate().map_err(Failure::unsuccessful)?;
         let store = Store::open_signed(&options, interlock_seal::Keyring::signing(signer))?;
-        let path = store.path().to_owned();
         let tool = Arc::new(InProcess {
             calls: AtomicU64::new(0),
             text: "0123456789abcdef ".chars().cycle().take(RESULT - 64).collect(),
@@ -229,10 +228,7 @@ impl Arguments {
         let sessions = self.sessions as f64;
         let turns = tool_calls + self.sessions - failed;
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
-        let (turns_f, bytes) = (
-            turns.max(1) as f64,
-            std::fs::metadata(&path).map_or(0, |file| file.len()) as f64,
-        );
+        let (turns_f, bytes) = (turns.max(1) as f64, store.size_bytes().await.unwrap_or(0) as f64);
         Ok(Measured {
             sessions: self.sessions,
             concurrency: self.concurrency,

@@ -214,7 +214,7 @@ async fn set_up(
         let options = serde_json::from_value(options).map_err(Failure::unsuccessful)?;
         config.models.insert("script".to_owned(), options);
     }
-    let store = interlock_store::Options::file(data.join("interlock.db"));
+    let store = interlock_store::Options::sqlite(data.join("interlock.db"));
     let assembled = assemble::over(config, lab.credentials(), &store, Folders::within(&data))?;
     Ok(Stage {
         lab,

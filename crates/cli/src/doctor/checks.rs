@@ -1,14 +1,11 @@
 //! What is looked at, one after the other. A check says what it found; it changes nothing but the store's own upkeep.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-
 use interlock_config::{Config, Loaded};
 use interlock_exec::{Canary, Protected, Runner, Sandbox, SandboxPolicy};
 use interlock_gate::Hold;
 use interlock_model::Models;
 use interlock_protocol::Status;
-use interlock_store::{Filter, Holds, Store};
+use interlock_store::{Exposure, Filter, Holds, Store};
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{DumpableBehavior, dumpable_behavior};
 use tokio_util::sync::CancellationToken;
@@ -107,10 +104,9 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
         // The error itself says what to do.
         Err(error) => return vec![Check::fail("store", error.to_string(), remedy)],
     };
-    let path = store.path().to_owned();
     let mut checks = vec![Check::ok(
         "store",
-        format!("{}: opened, writable, schema up to date", path.display()),
+        format!("{}: opened, writable, schema up to date", store.location()),
     )];
     checks.push(Check::ok(
         "record key",
@@ -127,8 +123,8 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
             "keep a copy of the file and restore a backup",
         ),
     });
-    checks.extend(private(&path));
-    checks.extend(space(&path));
+    checks.extend(store.exposure().await.map(privacy));
+    checks.extend(store.free_bytes().await.map(space));
     checks.push(
         queue(&store)
             .await
@@ -147,38 +143,26 @@ async fn store(globals: &Globals, loaded: Option<&Loaded>) -> Vec<Check> {
 }
 
 /// Whether others can read what is kept.
-fn private(path: &Path) -> Option<Check> {
-    let mode = std::fs::metadata(path).ok()?.mode() & 0o777;
-    let others = mode & 0o077;
-    Some(if others == 0 {
-        Check::ok(
-            "privacy",
-            format!("only its owner reads the store (mode {mode:o})"),
-        )
-    } else {
-        Check::warn(
-            "privacy",
-            format!("others can read the store (mode {mode:o})"),
-            format!("chmod 600 {}", path.display()),
-        )
-    })
+fn privacy(exposure: Exposure) -> Check {
+    match exposure {
+        Exposure::OwnerOnly { rights } => {
+            Check::ok("privacy", format!("only its owner reads the store ({rights})"))
+        }
+        Exposure::Others { rights, remedy } => {
+            Check::warn("privacy", format!("others can read the store ({rights})"), remedy)
+        }
+    }
 }
 
-fn space(path: &Path) -> Option<Check> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let system = rustix::fs::statvfs(folder).ok()?;
-    let free = system.f_bavail.saturating_mul(system.f_frsize);
+fn space(free: u64) -> Check {
     let found = format!("{} MiB free where the store is", free / MIB);
-    Some(if free < LITTLE_SPACE {
+    if free < LITTLE_SPACE {
         Check::fail("disk", found, "make room, or move the store")
     } else if free < SOME_SPACE {
         Check::warn("disk", found, "make room soon, or shorten `retention`")
     } else {
         Check::ok("disk", found)
-    })
+    }
 }
 
 async fn queue(store: &Store) -> Result<Check, interlock_store::Error> {

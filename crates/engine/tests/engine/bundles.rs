@@ -264,7 +264,7 @@ async fn a_session_that_is_older_than_signing_says_so() {
     )
     .unwrap();
     drop(conn);
-    let options = interlock_store::Options::file(root.path().join("interlock.db"));
+    let options = interlock_store::Options::sqlite(root.path().join("interlock.db"));
     let store = Store::adopt(&options, keyring()).unwrap();
     let older = bundle(&store, &session, Timestamp::now()).await.unwrap();
     for (file, says, is_older) in [

@@ -384,7 +384,7 @@ impl Lab {
             behaviour: wish.behaviour,
             ..Folder::default()
         });
-        let mut options = StoreOptions::file(root.join("interlock.db"));
+        let mut options = StoreOptions::sqlite(root.join("interlock.db"));
         if let Some(busy) = wish.busy {
             options = options.with_busy_timeout(busy);
         }

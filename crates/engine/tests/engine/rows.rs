@@ -79,7 +79,7 @@ fn state(folder: &std::path::Path, session: &SessionId) -> SealState {
         .enable_all()
         .build()
         .unwrap();
-    let options = Options::file(folder.join("interlock.db")).read_only();
+    let options = Options::sqlite(folder.join("interlock.db")).read_only();
     let store = Store::open_signed(&options, keyring()).unwrap();
     runtime.block_on(store.seal_of(session)).unwrap()
 }
@@ -263,7 +263,7 @@ impl Bench {
             [folder.join("whole.db").display().to_string()],
         )
         .unwrap();
-        let options = Options::file(folder.join("interlock.db")).read_only();
+        let options = Options::sqlite(folder.join("interlock.db")).read_only();
         let look = Store::open_signed(&options, keyring()).unwrap();
         Self {
             conn,
@@ -537,7 +537,7 @@ async fn a_store_that_lost_its_seals_is_not_signed_again() {
     conn.execute_batch("DELETE FROM seals; DELETE FROM checkpoints")
         .unwrap();
     drop(conn);
-    let options = Options::file(root.path().join("interlock.db"));
+    let options = Options::sqlite(root.path().join("interlock.db"));
     let refused = Store::open_signed(&options, keyring()).unwrap_err();
     assert_eq!(refused, StoreError::Unsealed { sessions: 1 });
     assert!(
@@ -560,7 +560,7 @@ async fn a_store_that_lost_its_seals_is_not_signed_again() {
 async fn a_signed_store_wants_its_key() {
     let root = tempfile::tempdir().unwrap();
     ended(root.path()).await;
-    let options = Options::file(root.path().join("interlock.db"));
+    let options = Options::sqlite(root.path().join("interlock.db"));
     assert_eq!(Store::open(&options).unwrap_err(), StoreError::NoSigningKey);
     let other = interlock_seal::Keyring::signing(interlock_seal::Signer::generate().unwrap());
     let refused = Store::open_signed(&options, other.clone())

@@ -1,6 +1,5 @@
 //! Whether the server is up and ready. Public, so it says no more than that.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use axum::Json;
@@ -168,26 +167,13 @@ async fn try_to_write(app: &App) -> Check {
             );
         }
     }
-    match room(app.store().path()) {
+    match app.store().free_bytes().await {
         Some(room) if room < LEAST_ROOM => check(
             false,
             format!("its disk is almost full: {room} bytes are left; free some space"),
         ),
         Some(_) | None => check(true, "it can be read and written to".to_owned()),
     }
-}
-
-/// How many bytes can still be written where the store is; nothing where that is not known.
-fn room(store: &Path) -> Option<u64> {
-    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let disk = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))).ok()?;
-    // What is reserved for root can be used by root.
-    let blocks = if rustix::process::geteuid().is_root() {
-        disk.f_bfree
-    } else {
-        disk.f_bavail
-    };
-    Some(blocks.saturating_mul(disk.f_frsize))
 }
 
 /// Whether somebody works on what waits. A worker tells that it lives, whichever process it is in.

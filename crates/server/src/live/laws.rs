@@ -91,7 +91,9 @@ impl Log {
         let mut kept = self.0.lock().unwrap();
         if kept.failures > 0 {
             kept.failures -= 1;
-            return Err(Error::Locked { path: "x".into() });
+            return Err(Error::Locked {
+                store: interlock_store::Location::memory(),
+            });
         }
         Ok(kept.events.clone())
     }

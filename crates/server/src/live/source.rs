@@ -20,7 +20,7 @@ impl Source {
     /// Where a channel stands; nothing if there is no such session, or it was deleted.
     pub(crate) async fn stands(&self, channel: &Channel) -> Result<Option<u64>, Error> {
         match (self, channel) {
-            (Self::Store(store), Channel::Sessions) => store.last_position().await.map(Some),
+            (Self::Store(store), Channel::Sessions) => store.safe_position().await.map(Some),
             (Self::Store(store), Channel::Session(session)) => match last(store, session).await {
                 Err(Error::NotFound { .. }) => Ok(None),
                 last => last,
@@ -33,7 +33,10 @@ impl Source {
     /// What happened in a channel after a place, in order.
     pub(crate) async fn page(&self, channel: &Channel, after: u64, limit: u32) -> Result<Vec<Placed>, Error> {
         let page = match (self, channel) {
-            (Self::Store(store), Channel::Sessions) => store.all_events(after, OF_SESSIONS, limit).await,
+            (Self::Store(store), Channel::Sessions) => store
+                .feed_page(after, OF_SESSIONS, limit)
+                .await
+                .map(|page| page.events),
             (Self::Store(store), Channel::Session(session)) => {
                 store.session_events(session, Sequence::new(after), limit).await
             }

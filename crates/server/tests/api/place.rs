@@ -249,7 +249,7 @@ impl Place {
     pub(crate) async fn new(wish: Wish) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let root = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreOptions::file(root.path().join("interlock.db"))).unwrap();
+        let store = Store::open(&StoreOptions::sqlite(root.path().join("interlock.db"))).unwrap();
         let machine = Arc::new(Machine::default());
         let engine = Engine::new(setup(&store, &machine, wish)).unwrap();
         for (name, role) in PEOPLE {

@@ -156,7 +156,7 @@ impl Place {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let root = tempfile::tempdir().unwrap();
         let keyring = Keyring::signing(Signer::generate().unwrap());
-        let options = StoreOptions::file(root.path().join("interlock.db"));
+        let options = StoreOptions::sqlite(root.path().join("interlock.db"));
         let store = Store::open_signed(&options, keyring.clone()).unwrap();
         let provider = Provider::start().await;
         let machine = Arc::new(Machine::default());

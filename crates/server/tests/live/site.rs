@@ -56,7 +56,7 @@ pub(crate) struct Site {
 
 /// A store in a folder.
 pub(crate) fn open(folder: &Path) -> Store {
-    Store::open(&StoreOptions::file(folder.join("interlock.db"))).expect("a store in a new folder")
+    Store::open(&StoreOptions::sqlite(folder.join("interlock.db"))).expect("a store in a new folder")
 }
 
 fn engine(store: &Store, folder: &Path, reply: &Value) -> Engine {

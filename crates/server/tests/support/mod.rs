@@ -88,7 +88,7 @@ fn metrics() -> Recorded {
 /// An engine over a new database in this folder, with nothing connected.
 pub(crate) fn engine(wish: &Wish, folder: &std::path::Path) -> (Engine, Infra) {
     let config = &wish.config;
-    let store = Store::open(&StoreOptions::file(folder.join("interlock.db"))).unwrap();
+    let store = Store::open(&StoreOptions::sqlite(folder.join("interlock.db"))).unwrap();
     let text = wish.script.to_string();
     let mut options = ModelOptions::new(Provider::Scripted, "script");
     let file = folder.join("script.yaml");

@@ -3,12 +3,13 @@
 use interlock_protocol::{SessionId, Status};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::fault::{is_taken, text};
+use super::fault::{Fault, is_taken, text};
 use super::once;
 use crate::Error;
 use crate::derive::{DecisionRow, UsageRow};
 use crate::prepare::{Prepared, is_terminal};
 use crate::row::{EventRow, Row};
+use crate::store::Applied;
 
 /// Among how many events before an answer its proposal is looked for.
 const LOOK_BACK: i64 = 256;
@@ -19,17 +20,7 @@ struct Numbers {
     last_event: i64,
 }
 
-/// What a batch changed.
-pub(crate) struct Applied {
-    /// The place of the batch's last event.
-    pub(crate) last_event: i64,
-    /// The place of the event that says that the session goes on, where the batch made it go on.
-    pub(crate) went_on: Option<i64>,
-    /// Whether there may be something for a worker to do now.
-    pub(crate) wakes: bool,
-}
-
-pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Error> {
+pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Fault> {
     let Numbers { key, last_event } = fence(conn, batch)?;
     let mut event = last_event - batch.events;
     let mut applied = Applied {
@@ -78,7 +69,7 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Erro
 }
 
 /// The first statement of every batch: only the newest claim may write, and the session's numbers move on.
-fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
+fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Fault> {
     let numbers = |row: &rusqlite::Row<'_>| {
         Ok(Numbers {
             key: row.get(0)?,
@@ -120,10 +111,10 @@ fn fence(conn: &Connection, batch: &Prepared) -> Result<Numbers, Error> {
             .optional()?,
     };
     found.ok_or_else(|| match batch.claim {
-        Some(_) => Error::ClaimLost {
+        Some(_) => Fault::from(Error::ClaimLost {
             session: batch.session.clone(),
-        },
-        None => Error::not_found("session", &batch.session),
+        }),
+        None => Fault::not_found("session", &batch.session),
     })
 }
 
@@ -133,7 +124,7 @@ pub(super) fn insert_event(
     number: i64,
     at: i64,
     event: &EventRow,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     conn.prepare_cached(
         "INSERT INTO events (session, number, at, kind, stage, execution, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )?
@@ -155,7 +146,7 @@ fn insert_decision(
     session: i64,
     number: i64,
     decision: &DecisionRow,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let event = conn.last_insert_rowid();
     let found = match (&decision.tool, &decision.call) {
         (None, Some(call)) => conn
@@ -174,7 +165,7 @@ fn insert_decision(
     Ok(())
 }
 
-fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
+fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Fault> {
     match row {
         Row::Run { id, body } => upsert(
             conn,
@@ -312,7 +303,7 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Error> {
 }
 
 /// What the interaction just kept used, where lists find it.
-fn insert_usage(conn: &Connection, session: i64, at: i64, usage: &UsageRow) -> Result<(), Error> {
+fn insert_usage(conn: &Connection, session: i64, at: i64, usage: &UsageRow) -> Result<(), Fault> {
     conn.prepare_cached(
         "INSERT INTO usage (interaction, session, at, name, failed, input_tokens, output_tokens, micro_dollars, took) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -337,20 +328,21 @@ fn upsert(
     session: i64,
     (what, id): (&'static str, &str),
     body: &str,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     match conn.prepare_cached(sql)?.execute(params![session, id, body])? {
         // Another session has one of that id.
         0 => Err(Error::Duplicate {
             what,
             id: id.to_owned(),
-        }),
+        }
+        .into()),
         _ => Ok(()),
     }
 }
 
-fn duplicate(error: rusqlite::Error, what: &'static str, id: impl FnOnce() -> String) -> Result<(), Error> {
+fn duplicate(error: rusqlite::Error, what: &'static str, id: impl FnOnce() -> String) -> Result<(), Fault> {
     Err(if is_taken(&error) {
-        Error::Duplicate { what, id: id() }
+        Error::Duplicate { what, id: id() }.into()
     } else {
         error.into()
     })
@@ -358,7 +350,7 @@ fn duplicate(error: rusqlite::Error, what: &'static str, id: impl FnOnce() -> St
 
 /// A person decided a hold: a session that waits goes on, in the same step, and one that is worked on will not wait
 /// for what was decided. Says the place of the event that says so.
-fn decided(conn: &Connection, key: i64, at: i64) -> Result<Option<i64>, Error> {
+fn decided(conn: &Connection, key: i64, at: i64) -> Result<Option<i64>, Fault> {
     let held: bool = conn
         .prepare_cached("UPDATE sessions SET decided = 1 WHERE key = ? RETURNING status = 'held'")?
         .query_row([key], |row| row.get(0))?;
@@ -378,7 +370,7 @@ pub(super) fn set_status(
     status: Status,
     answer: Option<&str>,
     error: Option<&str>,
-) -> Result<Status, Error> {
+) -> Result<Status, Fault> {
     let ends = is_terminal(status);
     let works = matches!(status, Status::InProgress | Status::Cancelling);
     let stands: String = conn
@@ -401,9 +393,9 @@ pub(super) fn set_status(
 }
 
 /// The number by which rows know a session. One that is being removed for good has none any more.
-pub(super) fn key_of(conn: &Connection, session: &SessionId) -> Result<i64, Error> {
+pub(super) fn key_of(conn: &Connection, session: &SessionId) -> Result<i64, Fault> {
     conn.prepare_cached("SELECT key FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
         .query_row([session.as_str()], |row| row.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("session", session))
+        .ok_or_else(|| Fault::not_found("session", session))
 }

@@ -4,71 +4,22 @@ use interlock_protocol::{ContentHash, UserId};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::fault::{json, text};
+use super::fault::{Fault, json, text};
 use super::read::{hash, number, rows, time};
-use crate::{AuditEntry, AuditFilter, AuditVerified, Deed, Error};
+use crate::audit::HashedEntry;
+use crate::{AuditEntry, AuditFilter, AuditVerified, Deed};
 
 const ENTRY: &str = "SELECT number, at, actor, action, subject, details, previous, hash FROM audit";
 
-/// An entry as it is kept, for its hash.
-struct Kept<'a> {
-    number: i64,
-    at: i64,
-    actor: Option<&'a str>,
-    action: &'a str,
-    subject: Option<&'a str>,
-    details: &'a str,
-}
-
-impl Kept<'_> {
-    /// Each text with its length before it: no two entries have the same bytes.
-    fn hash(&self, previous: &[u8]) -> ContentHash {
-        let mut bytes = Vec::with_capacity(128 + self.details.len());
-        let mut field = |text: &[u8]| {
-            bytes.extend_from_slice(&(text.len() as u64).to_be_bytes());
-            bytes.extend_from_slice(text);
-        };
-        field(previous);
-        field(&self.number.to_be_bytes());
-        field(&self.at.to_be_bytes());
-        field(self.action.as_bytes());
-        field(self.details.as_bytes());
-        for maybe in [self.actor, self.subject] {
-            match maybe {
-                None => field(&[0]),
-                Some(text) => {
-                    field(&[1]);
-                    field(text.as_bytes());
-                }
-            }
-        }
-        ContentHash::of(bytes)
-    }
-}
-
-/// The hash that an entry must have, from what it says.
-pub(crate) fn entry_hash(entry: &AuditEntry) -> Option<ContentHash> {
-    let details = serde_json::to_string(&entry.deed.details).ok()?;
-    let kept = Kept {
-        number: i64::try_from(entry.number).ok()?,
-        at: i64::try_from(entry.deed.at.as_nanosecond()).ok()?,
-        actor: entry.deed.actor.as_ref().map(UserId::as_str),
-        action: &entry.deed.action,
-        subject: entry.deed.subject.as_deref(),
-        details: &details,
-    };
-    Some(kept.hash(entry.previous.as_bytes()))
-}
-
-fn end(conn: &Connection) -> Result<(i64, Vec<u8>), Error> {
+fn end(conn: &Connection) -> Result<(i64, Vec<u8>), Fault> {
     Ok(conn
         .prepare_cached("SELECT number, hash FROM audit_end")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-pub(crate) fn audit(conn: &Connection, deed: &Deed, at: i64, details: &str) -> Result<AuditEntry, Error> {
+pub(crate) fn audit(conn: &Connection, deed: &Deed, at: i64, details: &str) -> Result<AuditEntry, Fault> {
     let (last, previous) = end(conn)?;
-    let kept = Kept {
+    let kept = HashedEntry {
         number: last + 1,
         at,
         actor: deed.actor.as_ref().map(UserId::as_str),
@@ -106,7 +57,7 @@ pub(super) fn added_after(
     last: u64,
     hash: &ContentHash,
     action: &str,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, Fault> {
     let (end, _) = end(conn)?;
     let last = i64::try_from(last).unwrap_or(i64::MAX);
     if end < last {
@@ -133,7 +84,7 @@ pub(super) fn added_after(
     Ok((end != expected.0).then(|| format!("the audit log ends at entry {}, and not at {end}", expected.0)))
 }
 
-fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
+fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
     Ok(AuditEntry {
         number: number(row.get(0)?)?,
         deed: Deed {
@@ -152,7 +103,7 @@ fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     })
 }
 
-pub(crate) fn audit_entries(conn: &Connection, filter: &AuditFilter) -> Result<Vec<AuditEntry>, Error> {
+pub(crate) fn audit_entries(conn: &Connection, filter: &AuditFilter) -> Result<Vec<AuditEntry>, Fault> {
     let mut sql = format!("{ENTRY} WHERE number < ?");
     let before = filter.before.and_then(|before| i64::try_from(before).ok());
     let mut values: Vec<Sql> = vec![before.unwrap_or(i64::MAX).into()];
@@ -174,7 +125,7 @@ pub(crate) fn audit_entries(conn: &Connection, filter: &AuditFilter) -> Result<V
 }
 
 /// Reads every row as it is kept, without trusting that any of it can be understood.
-pub(crate) fn verify_audit(conn: &Connection) -> Result<AuditVerified, Error> {
+pub(crate) fn verify_audit(conn: &Connection) -> Result<AuditVerified, Fault> {
     let mut head = ContentHash::of("");
     let (mut entries, mut broken) = (0_u64, None);
     let mut statement = conn.prepare_cached(&format!("{ENTRY} ORDER BY number"))?;
@@ -210,12 +161,12 @@ pub(crate) fn verify_audit(conn: &Connection) -> Result<AuditVerified, Error> {
 }
 
 /// Why a row is not the one that follows.
-fn misfit(row: &Row<'_>, expected: i64, last: &[u8]) -> Result<Option<(u64, String)>, Error> {
+fn misfit(row: &Row<'_>, expected: i64, last: &[u8]) -> Result<Option<(u64, String)>, Fault> {
     let (place, at): (i64, i64) = (row.get(0)?, row.get(1)?);
     let (actor, action): (Option<String>, String) = (row.get(2)?, row.get(3)?);
     let (subject, details): (Option<String>, String) = (row.get(4)?, row.get(5)?);
     let (previous, kept): (Vec<u8>, Vec<u8>) = (row.get(6)?, row.get(7)?);
-    let entry = Kept {
+    let entry = HashedEntry {
         number: place,
         at,
         actor: actor.as_deref(),

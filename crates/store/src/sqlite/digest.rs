@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::Error;
+use super::fault::Fault;
 
 /// The bytes of one digest.
 pub(super) const LENGTH: usize = 32;
@@ -260,7 +260,7 @@ pub(super) fn tables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The digests of a session's parts, one after the other.
-pub(super) fn parts(conn: &Connection, key: i64) -> Result<Vec<u8>, Error> {
+pub(super) fn parts(conn: &Connection, key: i64) -> Result<Vec<u8>, Fault> {
     let mut digests = Vec::with_capacity(PARTS.len() * LENGTH);
     for part in PARTS {
         digests.extend_from_slice(&part.digest(conn, key)?);
@@ -284,7 +284,7 @@ pub(super) fn differences(recorded: &[u8], now: &[u8]) -> Vec<&'static str> {
 }
 
 impl Part {
-    fn digest(&self, conn: &Connection, key: i64) -> Result<[u8; LENGTH], Error> {
+    fn digest(&self, conn: &Connection, key: i64) -> Result<[u8; LENGTH], Fault> {
         let mut hash = Sha256::new();
         let columns: Vec<String> = self
             .columns
@@ -323,7 +323,7 @@ impl Part {
 }
 
 /// The key and the id of a session, if it is there.
-pub(super) fn key_and_status(conn: &Connection, id: &str) -> Result<Option<(i64, String)>, Error> {
+pub(super) fn key_and_status(conn: &Connection, id: &str) -> Result<Option<(i64, String)>, Fault> {
     Ok(conn
         .prepare_cached("SELECT key, status FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))

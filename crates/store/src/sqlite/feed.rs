@@ -5,10 +5,10 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use super::apply::key_of;
-use super::fault::text;
+use super::fault::{Fault, text};
 use super::read::{number, rows, time};
 use crate::prepare::{event_id, json};
-use crate::{Error, Placed};
+use crate::{FeedPage, Placed};
 
 /// The kinds that `events_of_lists` has, word for word as in the index.
 const OF_LISTS: &str = "'session.created', 'session.status', 'session.completed', \
@@ -16,8 +16,11 @@ const OF_LISTS: &str = "'session.created', 'session.status', 'session.completed'
 
 const EVENT: &str = "SELECT e.key, s.id, e.number, e.at, e.kind, e.stage, e.execution, e.body FROM";
 
-/// The place of the last event of all, also where that is gone already.
-pub(crate) fn last_position(conn: &Connection) -> Result<u64, Error> {
+/// The position of the last event of all, also where that is gone already.
+///
+/// Everything up to it is settled: only one connection of all processes writes at a time, and a position is given out while it
+/// does. So no transaction is open that has a smaller one.
+pub(crate) fn last_position(conn: &Connection) -> Result<u64, Fault> {
     let last: Option<i64> = conn
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?
         .query_row([], |row| row.get(0))
@@ -25,12 +28,13 @@ pub(crate) fn last_position(conn: &Connection) -> Result<u64, Error> {
     number(last.unwrap_or(0))
 }
 
-pub(crate) fn all_events(
+/// Called on a connection that sees one state of the database throughout: the events and the position are of one moment.
+pub(crate) fn feed_page(
     conn: &Connection,
     after: u64,
     kinds: &[String],
     limit: u32,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<FeedPage, Fault> {
     let of_lists = |kind: &String| OF_LISTS.contains(&format!("'{kind}'"));
     let mut sql = if kinds.is_empty() || !kinds.iter().all(of_lists) {
         format!(
@@ -51,7 +55,8 @@ pub(crate) fn all_events(
     }
     sql.push_str(" ORDER BY e.key LIMIT ?");
     values.push(i64::from(limit).into());
-    rows(conn, &sql, params_from_iter(values), to_placed)
+    let visible = rows(conn, &sql, params_from_iter(values), to_placed)?;
+    Ok(FeedPage::of(visible, after, last_position(conn)?, limit))
 }
 
 pub(crate) fn session_events(
@@ -59,7 +64,7 @@ pub(crate) fn session_events(
     session: &SessionId,
     after: Sequence,
     limit: u32,
-) -> Result<Vec<Placed>, Error> {
+) -> Result<Vec<Placed>, Fault> {
     let key = key_of(conn, session)?;
     let after = i64::try_from(after.get()).unwrap_or(i64::MAX);
     let sql = format!(
@@ -69,11 +74,11 @@ pub(crate) fn session_events(
     rows(conn, &sql, params![key, after, limit], to_placed)
 }
 
-fn to_placed(row: &Row<'_>) -> Result<Placed, Error> {
-    let session: SessionId = text(row.get_ref(1)?.as_str().map_err(Error::corrupt)?)?;
+fn to_placed(row: &Row<'_>) -> Result<Placed, Fault> {
+    let session: SessionId = text(row.get_ref(1)?.as_str().map_err(Fault::corrupt)?)?;
     let place: u64 = number(row.get(2)?)?;
     let (stage, execution) = (row.get_ref(5)?, row.get_ref(6)?);
-    let body = row.get_ref(7)?.as_str().map_err(Error::corrupt)?;
+    let body = row.get_ref(7)?.as_str().map_err(Fault::corrupt)?;
     let mut json = String::with_capacity(body.len() + 256);
     json.push_str("{\"id\":");
     quote(event_id(&session, place).as_str(), &mut json)?;
@@ -84,7 +89,7 @@ fn to_placed(row: &Row<'_>) -> Result<Placed, Error> {
     json.push_str(",\"at\":");
     quote(&time(row.get(3)?)?.to_string(), &mut json)?;
     for (name, maybe) in [(",\"stage\":", stage), (",\"execution\":", execution)] {
-        if let Some(id) = maybe.as_str_or_null().map_err(Error::corrupt)? {
+        if let Some(id) = maybe.as_str_or_null().map_err(Fault::corrupt)? {
             json.push_str(name);
             quote(id, &mut json)?;
         }
@@ -93,7 +98,7 @@ fn to_placed(row: &Row<'_>) -> Result<Placed, Error> {
     // The body is an object: what follows its brace goes on with ours.
     json.push_str(
         body.strip_prefix('{')
-            .ok_or_else(|| Error::corrupt("an event is no object"))?,
+            .ok_or_else(|| Fault::corrupt("an event is no object"))?,
     );
     Ok(Placed {
         position: number(row.get(0)?)?,
@@ -105,7 +110,7 @@ fn to_placed(row: &Row<'_>) -> Result<Placed, Error> {
 }
 
 /// Ids are visible ASCII; hardly any needs more than its quotes.
-fn quote(text: &str, out: &mut String) -> Result<(), Error> {
+fn quote(text: &str, out: &mut String) -> Result<(), Fault> {
     if text.bytes().any(|byte| matches!(byte, b'"' | b'\\')) {
         out.push_str(&json("an id", &text)?);
     } else {

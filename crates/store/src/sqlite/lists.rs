@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
-use super::fault::text;
+use super::fault::{Fault, text};
 use super::read::{body, number, rows, time, to_call, to_session};
 use crate::{
-    Call, Counts, DecisionFilter, DecisionRow, Error, FilterOptions, ListedSession, SessionPage,
-    SessionQuery, SortBy, Tally,
+    Call, Counts, DecisionFilter, DecisionRow, FilterOptions, ListedSession, SessionPage, SessionQuery,
+    SortBy, Tally,
 };
 
 /// How many sessions that have a text are looked at, the newest first.
@@ -86,7 +86,7 @@ fn conditions(query: &SessionQuery) -> (String, Vec<Sql>) {
     (sql, values)
 }
 
-pub(crate) fn session_page(conn: &Connection, query: &SessionQuery) -> Result<SessionPage, Error> {
+pub(crate) fn session_page(conn: &Connection, query: &SessionQuery) -> Result<SessionPage, Fault> {
     let search = query.search.as_deref().map(str::trim).unwrap_or_default();
     let (keys, total) = if search.is_empty() {
         (page(conn, query)?, total(conn, query)?)
@@ -104,7 +104,7 @@ pub(crate) fn session_page(conn: &Connection, query: &SessionQuery) -> Result<Se
     Ok(SessionPage { sessions, total })
 }
 
-fn to_listed(row: &Row<'_>) -> Result<ListedSession, Error> {
+fn to_listed(row: &Row<'_>) -> Result<ListedSession, Fault> {
     Ok(ListedSession {
         session: to_session(row)?,
         tally: Tally {
@@ -124,7 +124,7 @@ const fn direction(query: &SessionQuery) -> &'static str {
 ///
 /// Active sessions shift a page by at most as many rows as there are of them, so the rows before that are skipped in the index
 /// and not sorted.
-fn page(conn: &Connection, query: &SessionQuery) -> Result<Vec<i64>, Error> {
+fn page(conn: &Connection, query: &SessionQuery) -> Result<Vec<i64>, Fault> {
     let (column, index) = order(query.sort);
     let way = direction(query);
     let (conditions, filter) = conditions(query);
@@ -147,7 +147,7 @@ fn page(conn: &Connection, query: &SessionQuery) -> Result<Vec<i64>, Error> {
     rows(conn, &sql, params_from_iter(values), |row| Ok(row.get(0)?))
 }
 
-fn count_in_hand(conn: &Connection, conditions: &str, filter: &[Sql]) -> Result<i64, Error> {
+fn count_in_hand(conn: &Connection, conditions: &str, filter: &[Sql]) -> Result<i64, Fault> {
     let sql =
         format!("SELECT count(*) FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND}{conditions}");
     Ok(conn
@@ -155,7 +155,7 @@ fn count_in_hand(conn: &Connection, conditions: &str, filter: &[Sql]) -> Result<
         .query_row(params_from_iter(filter), |row| row.get(0))?)
 }
 
-fn total(conn: &Connection, query: &SessionQuery) -> Result<u64, Error> {
+fn total(conn: &Connection, query: &SessionQuery) -> Result<u64, Fault> {
     let (conditions, values) = conditions(query);
     let index = if query.statuses.is_empty() {
         "sessions_by_created"
@@ -170,7 +170,7 @@ fn total(conn: &Connection, query: &SessionQuery) -> Result<u64, Error> {
 }
 
 /// The page of those that have a text, and how many do. Of very many, the newest count.
-fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i64>, u64), Error> {
+fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i64>, u64), Fault> {
     let long = search.chars().take(SEARCHABLE).count() == SEARCHABLE;
     let (hits, wanted) = if long {
         // One quoted text: nothing in it is grammar.
@@ -201,7 +201,7 @@ fn found(conn: &Connection, query: &SessionQuery, search: &str) -> Result<(Vec<i
     Ok((page.collect(), total))
 }
 
-pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
+pub(crate) fn counts(conn: &Connection) -> Result<Counts, Fault> {
     let sql = format!(
         "SELECT (SELECT count(*) FROM sessions INDEXED BY sessions_by_status WHERE {AT_REST} AND status = ?1) \
          + (SELECT count(*) FROM sessions INDEXED BY sessions_in_hand WHERE {IN_HAND} AND status = ?1)"
@@ -227,7 +227,7 @@ pub(crate) fn counts(conn: &Connection) -> Result<Counts, Error> {
     })
 }
 
-pub(crate) fn filter_options(conn: &Connection) -> Result<FilterOptions, Error> {
+pub(crate) fn filter_options(conn: &Connection) -> Result<FilterOptions, Fault> {
     Ok(FilterOptions {
         alert_types: values(conn, "alert_type", "sessions_alert_types")?,
         chains: values(conn, "chain", "sessions_chains")?,
@@ -239,7 +239,7 @@ pub(crate) fn filter_options(conn: &Connection) -> Result<FilterOptions, Error> 
 }
 
 /// The values of a column, each found by one step from the one before it.
-fn values(conn: &Connection, column: &str, index: &str) -> Result<Vec<String>, Error> {
+fn values(conn: &Connection, column: &str, index: &str) -> Result<Vec<String>, Fault> {
     let from = format!("FROM sessions INDEXED BY {index} WHERE deleted_at IS NULL AND {column}");
     let sql = format!(
         "WITH RECURSIVE known (value) AS (SELECT min({column}) {from} >= '' UNION ALL \
@@ -252,7 +252,7 @@ fn values(conn: &Connection, column: &str, index: &str) -> Result<Vec<String>, E
 pub(crate) fn open_with_fingerprint(
     conn: &Connection,
     fingerprint: &str,
-) -> Result<Option<SessionId>, Error> {
+) -> Result<Option<SessionId>, Fault> {
     let open: Option<String> = conn
         .prepare_cached(
             "SELECT id FROM sessions INDEXED BY sessions_fingerprint \
@@ -267,7 +267,7 @@ pub(crate) fn calls_on(
     conn: &Connection,
     resource: &ResourceId,
     limit: u32,
-) -> Result<Vec<(SessionId, Call)>, Error> {
+) -> Result<Vec<(SessionId, Call)>, Fault> {
     rows(
         conn,
         "SELECT c.body, r.body, r.pending, r.verification, s.id FROM calls c INDEXED BY calls_resource \
@@ -278,7 +278,7 @@ pub(crate) fn calls_on(
     )
 }
 
-pub(crate) fn decisions(conn: &Connection, filter: &DecisionFilter) -> Result<Vec<DecisionRow>, Error> {
+pub(crate) fn decisions(conn: &Connection, filter: &DecisionFilter) -> Result<Vec<DecisionRow>, Fault> {
     let before = filter.before.and_then(|before| i64::try_from(before).ok());
     let mut values = vec![Sql::from(before.unwrap_or(i64::MAX))];
     let mut conditions = String::new();
@@ -317,9 +317,9 @@ pub(crate) fn decisions(conn: &Connection, filter: &DecisionFilter) -> Result<Ve
     rows(conn, &sql, params_from_iter(values), to_decision)
 }
 
-fn to_decision(row: &Row<'_>) -> Result<DecisionRow, Error> {
+fn to_decision(row: &Row<'_>) -> Result<DecisionRow, Fault> {
     let EventBody::DecisionMade { call, decision } = body(row)? else {
-        return Err(Error::corrupt("a decision is another event"));
+        return Err(Fault::corrupt("a decision is another event"));
     };
     let (hold, refusal) = match decision {
         Decision::Held { hold, .. } => (Some(hold), None),

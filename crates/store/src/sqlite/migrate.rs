@@ -10,6 +10,7 @@ use interlock_protocol::ContentHash;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
+use super::fault::Fault;
 use crate::Error;
 
 /// "ILCK": how a file says that it is ours.
@@ -56,7 +57,7 @@ pub(super) fn newest(migrations: &[Migration]) -> u32 {
 }
 
 /// The schema of a file.
-pub(super) fn version(conn: &Connection) -> Result<u32, Error> {
+pub(super) fn version(conn: &Connection) -> Result<u32, Fault> {
     Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
@@ -65,7 +66,7 @@ pub(super) fn migrate(
     conn: &mut Connection,
     path: Option<&Path>,
     migrations: &[Migration],
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     if version(conn)? == newest(migrations) {
         return check(conn, migrations);
     }
@@ -76,7 +77,8 @@ pub(super) fn migrate(
         return Err(Error::NewerSchema {
             found,
             known: newest(migrations),
-        });
+        }
+        .into());
     }
     check(&tx, migrations)?;
     if found > 0
@@ -114,7 +116,7 @@ pub(super) fn migrate(
 }
 
 /// What was applied must be what this version has: a schema that only looks right is not.
-pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), Error> {
+pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), Fault> {
     let found = version(conn)?;
     for (number, migration) in (1..=found).zip(migrations) {
         let hash: Option<Vec<u8>> = conn
@@ -126,7 +128,8 @@ pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), E
             return Err(Error::ChangedMigration {
                 number,
                 name: migration.name.to_owned(),
-            });
+            }
+            .into());
         }
     }
     Ok(())
@@ -134,7 +137,7 @@ pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), E
 
 /// Everything in the schema is ours: triggers run whenever something is written, and so do the actions of a foreign key or a
 /// conflict that somebody wrote into a table. What is missing is not looked for.
-pub(super) fn check_schema(conn: &Connection) -> Result<(), Error> {
+pub(super) fn check_schema(conn: &Connection) -> Result<(), Fault> {
     static OURS: OnceLock<HashSet<Object>> = OnceLock::new();
     let ours = if let Some(ours) = OURS.get() {
         ours
@@ -146,13 +149,13 @@ pub(super) fn check_schema(conn: &Connection) -> Result<(), Error> {
         .into_iter()
         .find(|found| !ours.contains(found) && !is_statistics(found))
     {
-        Some((_, name, _)) => Err(Error::Planted { name }),
+        Some((_, name, _)) => Err(Error::Planted { name }.into()),
         None => Ok(()),
     }
 }
 
 /// A number that changes with the schema.
-pub(super) fn schema_version(conn: &Connection) -> Result<i64, Error> {
+pub(super) fn schema_version(conn: &Connection) -> Result<i64, Fault> {
     Ok(conn
         .prepare_cached("PRAGMA main.schema_version")?
         .query_row([], |row| row.get(0))?)
@@ -166,7 +169,7 @@ fn is_statistics((kind, name, _): &Object) -> bool {
     kind == "table" && matches!(name.as_str(), "sqlite_stat1" | "sqlite_stat4")
 }
 
-fn objects(conn: &Connection) -> Result<Vec<Object>, Error> {
+fn objects(conn: &Connection) -> Result<Vec<Object>, Fault> {
     Ok(conn
         .prepare_cached("SELECT type, name, coalesce(sql, '') FROM main.sqlite_schema NOT INDEXED")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -176,13 +179,10 @@ fn objects(conn: &Connection) -> Result<Vec<Object>, Error> {
 /// A copy of the file as it was, next to it, under a name that nothing has.
 ///
 /// Called while this process holds the write lock: nobody changes anything in between.
-fn back_up(path: &Path, number: u32) -> Result<PathBuf, Error> {
+fn back_up(path: &Path, number: u32) -> Result<PathBuf, Fault> {
     let io = |at: &Path, error: &std::io::Error| match error.kind() {
-        std::io::ErrorKind::StorageFull => Error::Full { path: at.to_owned() },
-        _ => Error::Io {
-            path: at.to_owned(),
-            reason: error.to_string(),
-        },
+        std::io::ErrorKind::StorageFull => Fault::Full,
+        _ => Fault::Io(format!("{}: {error}", at.display())),
     };
     let named = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -217,7 +217,7 @@ fn back_up(path: &Path, number: u32) -> Result<PathBuf, Error> {
     if let Err(error) = kept {
         // Half a backup is none.
         let _ = fs::remove_file(&copy);
-        return Err(error.at(&copy));
+        return Err(error);
     }
     tracing::info!(path = %copy.display(), "backed up before a migration");
     Ok(copy)

@@ -2,15 +2,16 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::fault::Fault;
 use super::read::{rows, time};
-use crate::{Error, Note};
+use crate::Note;
 
 /// How many notes are kept.
 const MOST_NOTES: i64 = 10_000;
 /// How many words of a question are looked for.
 const MOST_WORDS: usize = 32;
 
-pub(crate) fn remember(conn: &Connection, note: &Note, at: i64) -> Result<(), Error> {
+pub(crate) fn remember(conn: &Connection, note: &Note, at: i64) -> Result<(), Fault> {
     conn.prepare_cached(
         "INSERT INTO notes (id, about, text, session, written_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
     )?
@@ -27,7 +28,7 @@ pub(crate) fn recall(
     query: &str,
     about: Option<&str>,
     most: u32,
-) -> Result<Vec<Note>, Error> {
+) -> Result<Vec<Note>, Fault> {
     match expression(query) {
         None => rows(
             conn,
@@ -59,7 +60,7 @@ fn expression(query: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" OR "))
 }
 
-fn note(row: &Row<'_>) -> Result<Note, Error> {
+fn note(row: &Row<'_>) -> Result<Note, Fault> {
     Ok(Note {
         id: row.get(0)?,
         about: row.get(1)?,

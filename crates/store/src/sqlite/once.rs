@@ -4,12 +4,12 @@ use interlock_gate::TokenRecord;
 use interlock_protocol::{HoldId, PermitId, ResourceId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::fault::{is_taken, text};
+use super::fault::{Fault, is_taken, text};
 use crate::Error;
 use crate::row::Row;
 
 /// One beginning for each permit and for each hold, by the table's indexes.
-pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Fault> {
     let Row::Started {
         permit,
         run,
@@ -29,7 +29,7 @@ pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Er
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM holds WHERE id = ? AND session = ?)")?
             .query_row(params![hold.as_str(), session], |row| row.get(0))?;
         if !known {
-            return Err(Error::not_found("hold", hold));
+            return Err(Fault::not_found("hold", hold));
         }
     }
     conn.prepare_cached(
@@ -49,14 +49,16 @@ pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Er
     ])
     .map(drop)
     .map_err(|error| match (is_taken(&error), hold) {
-        (true, Some(hold)) if error.to_string().contains("calls.hold") => Error::HoldUsed(hold.clone()),
-        (true, _) => Error::AlreadyStarted(permit.clone()),
+        (true, Some(hold)) if error.to_string().contains("calls.hold") => {
+            Error::HoldUsed(hold.clone()).into()
+        }
+        (true, _) => Error::AlreadyStarted(permit.clone()).into(),
         (false, _) => error.into(),
     })
 }
 
 /// Only what has no receipt can turn out not to have run.
-pub(super) fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
+pub(super) fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Fault> {
     let wrote: Option<bool> = conn
         .prepare_cached(
             "UPDATE calls SET abandoned = 1 WHERE session = ? AND permit = ? AND NOT abandoned \
@@ -65,8 +67,10 @@ pub(super) fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Res
         .query_row(params![session, permit.as_str()], |row| row.get(0))
         .optional()?;
     match wrote {
-        None if has_receipt(conn, session, permit)? => return Err(Error::AlreadyFinished(permit.clone())),
-        None => return Err(Error::NotStarted(permit.clone())),
+        None if has_receipt(conn, session, permit)? => {
+            return Err(Error::AlreadyFinished(permit.clone()).into());
+        }
+        None => return Err(Error::NotStarted(permit.clone()).into()),
         Some(false) => {}
         Some(true) => {
             conn.prepare_cached("UPDATE sessions SET writes = writes - 1 WHERE key = ?")?
@@ -76,13 +80,13 @@ pub(super) fn abandon(conn: &Connection, session: i64, permit: &PermitId) -> Res
     stop_writing(conn, session, permit)
 }
 
-fn stop_writing(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Error> {
+fn stop_writing(conn: &Connection, session: i64, permit: &PermitId) -> Result<(), Fault> {
     conn.prepare_cached("DELETE FROM writers WHERE session = ? AND permit = ?")?
         .execute(params![session, permit.as_str()])?;
     Ok(())
 }
 
-fn has_receipt(conn: &Connection, session: i64, permit: &PermitId) -> Result<bool, Error> {
+fn has_receipt(conn: &Connection, session: i64, permit: &PermitId) -> Result<bool, Fault> {
     Ok(conn
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM receipts WHERE \
@@ -99,7 +103,7 @@ pub(super) fn take(
     execution: &str,
     permit: &PermitId,
     at: i64,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let name = resource.to_string();
     let taken = conn
         .prepare_cached(
@@ -118,11 +122,12 @@ pub(super) fn take(
     Err(Error::WriterTaken {
         resource: resource.clone(),
         session: text(&writer)?,
-    })
+    }
+    .into())
 }
 
 /// One receipt for each call, by the table's key.
-pub(super) fn finish(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+pub(super) fn finish(conn: &Connection, session: i64, row: &Row) -> Result<(), Fault> {
     let Row::Finished {
         permit,
         body,
@@ -141,13 +146,13 @@ pub(super) fn finish(conn: &Connection, session: i64, row: &Row) -> Result<(), E
         .execute(params![body, pending, session, permit.as_str(), outcome, took])
         .map_err(|error| {
             if is_taken(&error) {
-                Error::AlreadyFinished(permit.clone())
+                Fault::from(Error::AlreadyFinished(permit.clone()))
             } else {
                 error.into()
             }
         })?;
     if kept == 0 {
-        return Err(Error::NotStarted(permit.clone()));
+        return Err(Error::NotStarted(permit.clone()).into());
     }
     stop_writing(conn, session, permit)
 }
@@ -157,7 +162,7 @@ pub(super) fn verified(
     session: i64,
     permit: &PermitId,
     outcome: &str,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let changed = conn
         .prepare_cached(
             "UPDATE receipts SET verification = ?1 WHERE verification IS NULL AND \
@@ -167,15 +172,16 @@ pub(super) fn verified(
     if changed == 1 {
         return Ok(());
     }
-    Err(if has_receipt(conn, session, permit)? {
+    let why = if has_receipt(conn, session, permit)? {
         Error::AlreadyVerified(permit.clone())
     } else {
         Error::NotFinished(permit.clone())
-    })
+    };
+    Err(why.into())
 }
 
 /// A pending hold may be written again or decided. A decided one never changes, whoever asks.
-pub(super) fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Error> {
+pub(super) fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Fault> {
     let Row::Hold {
         id,
         plan_hash,
@@ -201,12 +207,12 @@ pub(super) fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Err
             body
         ])?;
     match changed {
-        0 => Err(why_not(conn, id)?),
+        0 => Err(why_not(conn, id)?.into()),
         _ => Ok(()),
     }
 }
 
-fn why_not(conn: &Connection, id: &HoldId) -> Result<Error, Error> {
+fn why_not(conn: &Connection, id: &HoldId) -> Result<Error, Fault> {
     let pending: bool = conn
         .prepare_cached("SELECT status = 'pending' FROM holds WHERE id = ?")?
         .query_row([id.as_str()], |row| row.get(0))?;
@@ -224,7 +230,7 @@ pub(super) fn token(
     token: &TokenRecord,
     expires_at: i64,
     used_at: Option<i64>,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let changed = conn
         .prepare_cached(
             "INSERT INTO tokens (hash, session, hold, plan_hash, approver, expires_at, used_at) \
@@ -242,7 +248,7 @@ pub(super) fn token(
             used_at
         ])?;
     match changed {
-        0 => Err(Error::TokenUsed(token.hold.clone())),
+        0 => Err(Error::TokenUsed(token.hold.clone()).into()),
         _ => Ok(()),
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::fault::Fault;
 use super::migrate::{self, APPLICATION_ID, MIGRATIONS, newest};
 use super::seal::SIGNED_TABLES;
 use crate::Error;
@@ -25,26 +26,32 @@ const CACHE_KIB: i32 = -16_384;
 /// How much of the file each reader has at hand: about the index of one order of a long list.
 const READER_CACHE_KIB: i32 = -8_192;
 
-/// The connection that writes.
-pub(super) fn writer(path: &Path, busy: Duration) -> Result<Connection, Error> {
-    prepare_place(path)?;
+/// What becomes of a file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    IsMade,
+    IsAnError,
+}
+
+/// The connection that writes. Makes the file where it is not there and `missing` says so.
+pub(super) fn writer(path: &Path, busy: Duration, missing: Missing) -> Result<Connection, Fault> {
+    prepare_place(path, missing)?;
     let unclean = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(busy)?;
     if conn.is_readonly("main")? {
-        return Err(Error::ReadOnly {
-            path: path.to_owned(),
-        });
+        return Err(Fault::ReadOnly);
     }
-    check_ours(&conn, path)?;
+    check_ours(&conn)?;
     check_whole(&conn, path, unclean)?;
     let found = migrate::version(&conn)?;
     if found > newest(MIGRATIONS) {
         return Err(Error::NewerSchema {
             found,
             known: newest(MIGRATIONS),
-        });
+        }
+        .into());
     }
     use_wal(&conn, busy)?;
     configure(&conn)?;
@@ -53,7 +60,7 @@ pub(super) fn writer(path: &Path, busy: Duration) -> Result<Connection, Error> {
 }
 
 /// A database that is gone with its connection.
-pub(super) fn memory() -> Result<Connection, Error> {
+pub(super) fn memory() -> Result<Connection, Fault> {
     let mut conn = Connection::open_in_memory()?;
     configure(&conn)?;
     migrate::migrate(&mut conn, None, MIGRATIONS)?;
@@ -61,13 +68,13 @@ pub(super) fn memory() -> Result<Connection, Error> {
 }
 
 /// A connection that only reads.
-pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Error> {
+pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(busy)?;
     let conn = match migrate::version(&conn) {
         // A reader keeps a little shared memory next to the file. Where nothing can be written, nobody else writes.
-        Err(Error::Denied { .. } | Error::ReadOnly { .. }) if !beside(path, "-wal").exists() => {
+        Err(Fault::Denied(_) | Fault::ReadOnly) if !beside(path, "-wal").exists() => {
             Connection::open_with_flags(unchanging(path)?, flags | OpenFlags::SQLITE_OPEN_URI)?
         }
         Err(error) => return Err(error),
@@ -80,12 +87,9 @@ pub(super) fn reader(path: &Path, busy: Duration) -> Result<Connection, Error> {
 }
 
 /// The address of a file that does not change while it is read.
-fn unchanging(path: &Path) -> Result<String, Error> {
+fn unchanging(path: &Path) -> Result<String, Fault> {
     use std::fmt::Write as _;
-    let path = std::path::absolute(path).map_err(|error| Error::Denied {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
+    let path = std::path::absolute(path).map_err(|error| Fault::Denied(error.to_string()))?;
     let mut address = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -101,62 +105,44 @@ fn unchanging(path: &Path) -> Result<String, Error> {
 }
 
 /// Looks at a file that nobody here writes to.
-pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Error> {
+pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Fault> {
     let there = fs::metadata(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => Error::Missing {
-            path: path.to_owned(),
-        },
-        _ => Error::Denied {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        },
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Fault::Missing,
+        _ => Fault::Denied(error.to_string()),
     })?;
     if there.is_dir() {
-        return Err(Error::IsDirectory {
-            path: path.to_owned(),
-        });
+        return Err(Fault::IsDirectory);
     }
     let conn = reader(path, busy)?;
-    check_ours(&conn, path)?;
+    check_ours(&conn)?;
     let (found, known) = (migrate::version(&conn)?, newest(MIGRATIONS));
     match found.cmp(&known) {
-        std::cmp::Ordering::Less => Err(Error::OlderSchema { found, known }),
-        std::cmp::Ordering::Greater => Err(Error::NewerSchema { found, known }),
+        std::cmp::Ordering::Less => Err(Error::OlderSchema { found, known }.into()),
+        std::cmp::Ordering::Greater => Err(Error::NewerSchema { found, known }.into()),
         std::cmp::Ordering::Equal => migrate::check(&conn, MIGRATIONS),
     }
 }
 
 /// The folder exists and is its owner's; so is the file.
-fn prepare_place(path: &Path) -> Result<(), Error> {
+fn prepare_place(path: &Path, missing: Missing) -> Result<(), Fault> {
     let denied = |error: &std::io::Error| match error.kind() {
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => Error::ReadOnly {
-            path: path.to_owned(),
-        },
-        ErrorKind::StorageFull => Error::Full {
-            path: path.to_owned(),
-        },
-        _ => Error::Denied {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        },
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => Fault::ReadOnly,
+        ErrorKind::StorageFull => Fault::Full,
+        _ => Fault::Denied(error.to_string()),
     };
     match fs::metadata(path) {
-        Ok(there) if there.is_dir() => {
-            return Err(Error::IsDirectory {
-                path: path.to_owned(),
-            });
-        }
+        Ok(there) if there.is_dir() => return Err(Fault::IsDirectory),
         // A pipe would wait for a reader for ever.
-        Ok(there) if !there.is_file() => {
-            return Err(Error::NotADatabase {
-                path: path.to_owned(),
-            });
-        }
+        Ok(there) if !there.is_file() => return Err(Fault::NotADatabase),
         Ok(_) => {
             let open = OpenOptions::new().append(true).open(path);
             return open.map(drop).map_err(|error| denied(&error));
         }
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            if missing == Missing::IsAnError {
+                return Err(Fault::Missing);
+            }
+        }
         Err(error) => return Err(denied(&error)),
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -164,10 +150,7 @@ fn prepare_place(path: &Path) -> Result<(), Error> {
             .recursive(true)
             .mode(0o700)
             .create(folder)
-            .map_err(|error| Error::Folder {
-                path: folder.to_owned(),
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| Fault::Folder(format!("{}: {error}", folder.display())))?;
     }
     // Not truncated: another process may have made it in between.
     let made = OpenOptions::new()
@@ -178,7 +161,7 @@ fn prepare_place(path: &Path) -> Result<(), Error> {
     made.map(drop).map_err(|error| denied(&error))
 }
 
-fn check_ours(conn: &Connection, path: &Path) -> Result<(), Error> {
+fn check_ours(conn: &Connection) -> Result<(), Fault> {
     let id: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if id == APPLICATION_ID {
         return Ok(());
@@ -193,12 +176,10 @@ fn check_ours(conn: &Connection, path: &Path) -> Result<(), Error> {
     if id == APPLICATION_ID {
         return Ok(());
     }
-    Err(Error::Foreign {
-        path: path.to_owned(),
-    })
+    Err(Fault::Foreign)
 }
 
-fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Error> {
+fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Fault> {
     let size = fs::metadata(path).map_or(0, |file| file.len());
     if size <= CHECK_ALWAYS || (unclean && size <= CHECK_UNCLEAN) {
         integrity(conn, "PRAGMA quick_check(1)")?;
@@ -213,24 +194,24 @@ fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Erro
 }
 
 /// What `SQLite`'s own check says.
-pub(crate) fn integrity(conn: &Connection, check: &str) -> Result<(), Error> {
+pub(crate) fn integrity(conn: &Connection, check: &str) -> Result<(), Fault> {
     let mut statement = conn.prepare(check)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let said: String = row.get(0)?;
         if said != "ok" {
-            return Err(Error::corrupt(said));
+            return Err(Fault::corrupt(said));
         }
     }
     Ok(())
 }
 
 /// Nothing points at what is not there.
-pub(crate) fn no_orphans(conn: &Connection) -> Result<(), Error> {
+pub(crate) fn no_orphans(conn: &Connection) -> Result<(), Fault> {
     let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = statement.query([])?;
     match rows.next()? {
-        Some(row) => Err(Error::corrupt(format!(
+        Some(row) => Err(Fault::corrupt(format!(
             "a row of `{}` belongs to nothing",
             row.get::<_, String>(0)?
         ))),
@@ -239,7 +220,7 @@ pub(crate) fn no_orphans(conn: &Connection) -> Result<(), Error> {
 }
 
 /// Changing to the log needs the file alone for a moment, and `SQLite` does not wait for that by itself.
-fn use_wal(conn: &Connection, busy: Duration) -> Result<(), Error> {
+fn use_wal(conn: &Connection, busy: Duration) -> Result<(), Fault> {
     let until = Instant::now() + busy;
     loop {
         let mode = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
@@ -248,7 +229,8 @@ fn use_wal(conn: &Connection, busy: Duration) -> Result<(), Error> {
             Ok(mode) => {
                 return Err(Error::Database(format!(
                     "the file system cannot keep a write-ahead log (the journal stays `{mode}`)"
-                )));
+                ))
+                .into());
             }
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < until =>
@@ -260,7 +242,7 @@ fn use_wal(conn: &Connection, busy: Duration) -> Result<(), Error> {
     }
 }
 
-fn configure(conn: &Connection) -> Result<(), Error> {
+fn configure(conn: &Connection) -> Result<(), Fault> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "synchronous", "NORMAL")?;

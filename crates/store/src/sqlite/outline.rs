@@ -6,12 +6,13 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::apply::key_of;
+use super::fault::Fault;
 use super::read::{body, number, rows, runs, session_by_key, time, to_timeline};
-use crate::{Error, Outline, Tally, TimelineEntry};
+use crate::{Outline, Tally, TimelineEntry};
 
 const TIMELINE: &str = "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline WHERE session = ?1";
 
-pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Error> {
+pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Fault> {
     let key = key_of(conn, id)?;
     let last_event: i64 = conn
         .prepare_cached("SELECT last_event FROM sessions WHERE key = ?")?
@@ -43,7 +44,7 @@ pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Erro
     })
 }
 
-fn tally(conn: &Connection, key: i64) -> Result<Tally, Error> {
+fn tally(conn: &Connection, key: i64) -> Result<Tally, Fault> {
     let mut statement = conn.prepare_cached(
         "SELECT (SELECT count(*) FROM holds WHERE holds.session = sessions.key AND holds.status = 'pending'), \
          writes, writes_verified, refusals FROM sessions WHERE key = ?",
@@ -64,7 +65,7 @@ pub(crate) fn decided_holds(
     conn: &Connection,
     session: Option<&SessionId>,
     limit: u32,
-) -> Result<Vec<Hold>, Error> {
+) -> Result<Vec<Hold>, Fault> {
     match session {
         None => rows(
             conn,
@@ -84,7 +85,7 @@ pub(crate) fn decided_holds(
 }
 
 /// Those of these sessions that people do not see: deleted, or not there.
-pub(crate) fn gone(conn: &Connection, sessions: &[SessionId]) -> Result<Vec<SessionId>, Error> {
+pub(crate) fn gone(conn: &Connection, sessions: &[SessionId]) -> Result<Vec<SessionId>, Fault> {
     let mut there = conn.prepare_cached("SELECT 1 FROM sessions WHERE id = ? AND deleted_at IS NULL")?;
     let mut gone = Vec::new();
     for session in sessions {
@@ -101,7 +102,7 @@ pub(crate) fn said_before(
     execution: &ExecutionId,
     at: i64,
     limit: u32,
-) -> Result<Vec<TimelineEntry>, Error> {
+) -> Result<Vec<TimelineEntry>, Fault> {
     rows(
         conn,
         &format!(
@@ -118,7 +119,7 @@ pub(crate) fn evidence_about(
     session: &SessionId,
     resource: &str,
     limit: u32,
-) -> Result<Vec<Evidence>, Error> {
+) -> Result<Vec<Evidence>, Fault> {
     rows(
         conn,
         "SELECT body FROM evidence WHERE session = ?1 AND json_extract(body, '$.resource') = ?2 \
@@ -128,7 +129,7 @@ pub(crate) fn evidence_about(
     )
 }
 
-pub(crate) fn last_heartbeat(conn: &Connection) -> Result<Option<Timestamp>, Error> {
+pub(crate) fn last_heartbeat(conn: &Connection) -> Result<Option<Timestamp>, Fault> {
     let at: Option<i64> = conn
         .prepare_cached("SELECT max(heartbeat_at) FROM workers")?
         .query_row([], |row| row.get(0))?;

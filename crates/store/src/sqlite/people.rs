@@ -4,7 +4,7 @@
 use interlock_protocol::{ContentHash, Role, UserId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::fault::{is_taken, json, text};
+use super::fault::{Fault, is_taken, json, text};
 use super::read::{hash, number, rows, time};
 use crate::prepare::{integer, json as to_json, nanoseconds};
 use crate::{ApiToken, Error, Link, Login, SavedView, User, UserChange};
@@ -18,7 +18,7 @@ const TOKEN: &str =
     "t.id, t.hash, t.name, t.user, t.scopes, t.created_at, t.expires_at, t.used_at, t.revoked_at";
 
 /// A user whose columns begin here.
-fn to_user(row: &Row<'_>, first: usize) -> Result<User, Error> {
+fn to_user(row: &Row<'_>, first: usize) -> Result<User, Fault> {
     let identity = match (row.get(first + 3)?, row.get(first + 4)?) {
         (Some(issuer), Some(subject)) => Some((issuer, subject)),
         _ => None,
@@ -35,7 +35,7 @@ fn to_user(row: &Row<'_>, first: usize) -> Result<User, Error> {
     })
 }
 
-fn to_login(row: &Row<'_>, first: usize) -> Result<Login, Error> {
+fn to_login(row: &Row<'_>, first: usize) -> Result<Login, Fault> {
     Ok(Login {
         hash: hash(&row.get::<_, Vec<u8>>(first)?)?,
         user: text(&row.get::<_, String>(first + 1)?)?,
@@ -46,7 +46,7 @@ fn to_login(row: &Row<'_>, first: usize) -> Result<Login, Error> {
     })
 }
 
-fn to_token(row: &Row<'_>, first: usize) -> Result<ApiToken, Error> {
+fn to_token(row: &Row<'_>, first: usize) -> Result<ApiToken, Fault> {
     let moment = |at: usize| row.get::<_, Option<i64>>(at)?.map(time).transpose();
     Ok(ApiToken {
         id: row.get(first)?,
@@ -61,13 +61,13 @@ fn to_token(row: &Row<'_>, first: usize) -> Result<ApiToken, Error> {
     })
 }
 
-pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
+pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Fault> {
     let (issuer, subject) = match &user.identity {
         Some((issuer, subject)) => (Some(issuer), Some(subject)),
         None => (None, None),
     };
     if let Some(name) = like(conn, &user.id)? {
-        return Err(Error::Exists { what: "user", name });
+        return Err(Error::Exists { what: "user", name }.into());
     }
     conn.prepare_cached(
         "INSERT INTO users (id, role, password, issuer, subject, enabled, revision, created_at, seen_at) \
@@ -86,16 +86,16 @@ pub(crate) fn create_user(conn: &Connection, user: &User) -> Result<(), Error> {
     ])
     .map(drop)
     .map_err(|error| match (is_taken(&error), subject) {
-        (true, Some(subject)) => Error::Exists {
+        (true, Some(subject)) => Fault::from(Error::Exists {
             what: "user with the provider's subject",
             name: subject.clone(),
-        },
+        }),
         _ => error.into(),
     })
 }
 
 /// The name of somebody that differs from this one in nothing but case.
-fn like(conn: &Connection, id: &UserId) -> Result<Option<String>, Error> {
+fn like(conn: &Connection, id: &UserId) -> Result<Option<String>, Fault> {
     let name = conn
         .prepare_cached("SELECT id FROM users WHERE id = ? COLLATE NOCASE LIMIT 1")?
         .query_row([id.as_str()], |row| row.get(0))
@@ -103,41 +103,41 @@ fn like(conn: &Connection, id: &UserId) -> Result<Option<String>, Error> {
     Ok(name)
 }
 
-pub(crate) fn user(conn: &Connection, id: &UserId) -> Result<Option<User>, Error> {
+pub(crate) fn user(conn: &Connection, id: &UserId) -> Result<Option<User>, Fault> {
     let sql = format!("SELECT {USER} FROM users u WHERE u.id = ?");
     Ok(rows(conn, &sql, [id.as_str()], |row| to_user(row, 0))?.pop())
 }
 
-pub(crate) fn user_of(conn: &Connection, issuer: &str, subject: &str) -> Result<Option<User>, Error> {
+pub(crate) fn user_of(conn: &Connection, issuer: &str, subject: &str) -> Result<Option<User>, Fault> {
     let sql = format!("SELECT {USER} FROM users u WHERE u.issuer = ? AND u.subject = ?");
     Ok(rows(conn, &sql, [issuer, subject], |row| to_user(row, 0))?.pop())
 }
 
-pub(crate) fn users(conn: &Connection) -> Result<Vec<User>, Error> {
+pub(crate) fn users(conn: &Connection) -> Result<Vec<User>, Fault> {
     let sql = format!("SELECT {USER} FROM users u ORDER BY u.id");
     rows(conn, &sql, [], |row| to_user(row, 0))
 }
 
-fn known(conn: &Connection, id: &UserId) -> Result<User, Error> {
-    user(conn, id)?.ok_or_else(|| Error::not_found("user", id))
+fn known(conn: &Connection, id: &UserId) -> Result<User, Fault> {
+    user(conn, id)?.ok_or_else(|| Fault::not_found("user", id))
 }
 
 /// Somebody else must be able to administer.
-fn check_other_admin(conn: &Connection, id: &UserId) -> Result<(), Error> {
+fn check_other_admin(conn: &Connection, id: &UserId) -> Result<(), Fault> {
     let other: bool = conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM users WHERE role = 'admin' AND enabled AND id <> ?)")?
         .query_row([id.as_str()], |row| row.get(0))?;
     if other {
         return Ok(());
     }
-    Err(Error::LastAdmin { user: id.clone() })
+    Err(Error::LastAdmin { user: id.clone() }.into())
 }
 
 fn administers(user: &User) -> bool {
     user.enabled && user.role == Role::Admin
 }
 
-pub(crate) fn change_user(conn: &Connection, id: &UserId, change: &UserChange) -> Result<User, Error> {
+pub(crate) fn change_user(conn: &Connection, id: &UserId, change: &UserChange) -> Result<User, Fault> {
     let before = known(conn, id)?;
     let mut after = User {
         role: change.role.unwrap_or(before.role),
@@ -175,7 +175,7 @@ pub(crate) fn change_user(conn: &Connection, id: &UserId, change: &UserChange) -
 }
 
 /// With everything that points at them, by the tables' own rules.
-pub(crate) fn remove_user(conn: &Connection, id: &UserId) -> Result<(), Error> {
+pub(crate) fn remove_user(conn: &Connection, id: &UserId) -> Result<(), Fault> {
     if administers(&known(conn, id)?) {
         check_other_admin(conn, id)?;
     }
@@ -185,7 +185,7 @@ pub(crate) fn remove_user(conn: &Connection, id: &UserId) -> Result<(), Error> {
 }
 
 /// A visit, unless one was noted so shortly before.
-pub(crate) fn seen(conn: &Connection, id: &UserId, now: i64, apart: i64) -> Result<(), Error> {
+pub(crate) fn seen(conn: &Connection, id: &UserId, now: i64, apart: i64) -> Result<(), Fault> {
     conn.prepare_cached(
         "UPDATE users SET seen_at = ?1 WHERE id = ?2 AND (seen_at IS NULL OR seen_at <= ?3)",
     )?
@@ -193,7 +193,7 @@ pub(crate) fn seen(conn: &Connection, id: &UserId, now: i64, apart: i64) -> Resu
     Ok(())
 }
 
-pub(crate) fn create_login(conn: &Connection, login: &Login) -> Result<(), Error> {
+pub(crate) fn create_login(conn: &Connection, login: &Login) -> Result<(), Fault> {
     known(conn, &login.user)?;
     let at = nanoseconds(login.created_at)?;
     conn.prepare_cached("DELETE FROM logins WHERE expires_at <= ?")?
@@ -213,15 +213,15 @@ pub(crate) fn create_login(conn: &Connection, login: &Login) -> Result<(), Error
     .map_err(|error| taken(error, "login", login.user.as_str()))
 }
 
-fn taken(error: rusqlite::Error, what: &'static str, name: &str) -> Error {
+fn taken(error: rusqlite::Error, what: &'static str, name: &str) -> Fault {
     if is_taken(&error) {
         let name = name.to_owned();
-        return Error::Exists { what, name };
+        return Error::Exists { what, name }.into();
     }
     error.into()
 }
 
-pub(crate) fn login(conn: &Connection, hash: &ContentHash, now: i64) -> Result<Option<(Login, User)>, Error> {
+pub(crate) fn login(conn: &Connection, hash: &ContentHash, now: i64) -> Result<Option<(Login, User)>, Fault> {
     let sql = format!(
         "SELECT {USER}, {LOGIN} FROM logins l JOIN users u ON u.id = l.user \
          WHERE l.hash = ? AND l.expires_at > ? AND u.enabled"
@@ -232,20 +232,20 @@ pub(crate) fn login(conn: &Connection, hash: &ContentHash, now: i64) -> Result<O
     Ok(found?.pop())
 }
 
-pub(crate) fn logins(conn: &Connection, user: &UserId, now: i64) -> Result<Vec<Login>, Error> {
+pub(crate) fn logins(conn: &Connection, user: &UserId, now: i64) -> Result<Vec<Login>, Fault> {
     let sql = format!(
         "SELECT {LOGIN} FROM logins l WHERE l.user = ? AND l.expires_at > ? ORDER BY l.created_at DESC, l.hash"
     );
     rows(conn, &sql, params![user.as_str(), now], |row| to_login(row, 0))
 }
 
-pub(crate) fn extend_login(conn: &Connection, hash: &ContentHash, until: i64) -> Result<(), Error> {
+pub(crate) fn extend_login(conn: &Connection, hash: &ContentHash, until: i64) -> Result<(), Fault> {
     conn.prepare_cached("UPDATE logins SET expires_at = ? WHERE hash = ?")?
         .execute(params![until, hash.as_bytes()])?;
     Ok(())
 }
 
-pub(crate) fn remove_login(conn: &Connection, hash: &ContentHash) -> Result<(), Error> {
+pub(crate) fn remove_login(conn: &Connection, hash: &ContentHash) -> Result<(), Fault> {
     conn.prepare_cached("DELETE FROM logins WHERE hash = ?")?
         .execute(params![hash.as_bytes()])?;
     Ok(())
@@ -255,13 +255,13 @@ pub(crate) fn remove_logins(
     conn: &Connection,
     user: &UserId,
     but: Option<&ContentHash>,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     conn.prepare_cached("DELETE FROM logins WHERE user = ? AND hash IS NOT ?")?
         .execute(params![user.as_str(), but.map(ContentHash::as_bytes)])?;
     Ok(())
 }
 
-pub(crate) fn create_link(conn: &Connection, link: &Link) -> Result<(), Error> {
+pub(crate) fn create_link(conn: &Connection, link: &Link) -> Result<(), Fault> {
     known(conn, &link.user)?;
     // The newest counts: one that went astray works no more.
     conn.prepare_cached("DELETE FROM links WHERE user = ?")?
@@ -277,7 +277,7 @@ pub(crate) fn create_link(conn: &Connection, link: &Link) -> Result<(), Error> {
 }
 
 /// Gone in the same step in which it is found, and every other that is too old with it.
-pub(crate) fn use_link(conn: &Connection, hash: &ContentHash, now: i64) -> Result<Option<User>, Error> {
+pub(crate) fn use_link(conn: &Connection, hash: &ContentHash, now: i64) -> Result<Option<User>, Fault> {
     conn.prepare_cached("DELETE FROM links WHERE expires_at <= ?")?
         .execute([now])?;
     let user: Option<String> = conn
@@ -288,7 +288,7 @@ pub(crate) fn use_link(conn: &Connection, hash: &ContentHash, now: i64) -> Resul
     Ok(self::user(conn, &text(&id)?)?.filter(|user| user.enabled))
 }
 
-pub(crate) fn create_token(conn: &Connection, token: &ApiToken) -> Result<(), Error> {
+pub(crate) fn create_token(conn: &Connection, token: &ApiToken) -> Result<(), Fault> {
     known(conn, &token.user)?;
     conn.prepare_cached(
         "INSERT INTO api_tokens (id, hash, name, user, scopes, created_at, expires_at, used_at, revoked_at) \
@@ -313,7 +313,7 @@ pub(crate) fn api_token(
     conn: &Connection,
     hash: &ContentHash,
     now: i64,
-) -> Result<Option<(ApiToken, User)>, Error> {
+) -> Result<Option<(ApiToken, User)>, Fault> {
     let sql = format!(
         "SELECT {USER}, {TOKEN} FROM api_tokens t JOIN users u ON u.id = t.user WHERE t.hash = ? \
          AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?) AND u.enabled"
@@ -325,7 +325,7 @@ pub(crate) fn api_token(
 }
 
 /// A use, unless one was noted so shortly before.
-pub(crate) fn used(conn: &Connection, id: &str, now: i64, apart: i64) -> Result<(), Error> {
+pub(crate) fn used(conn: &Connection, id: &str, now: i64, apart: i64) -> Result<(), Fault> {
     conn.prepare_cached(
         "UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at <= ?3)",
     )?
@@ -333,7 +333,7 @@ pub(crate) fn used(conn: &Connection, id: &str, now: i64, apart: i64) -> Result<
     Ok(())
 }
 
-pub(crate) fn api_tokens(conn: &Connection, user: Option<&UserId>) -> Result<Vec<ApiToken>, Error> {
+pub(crate) fn api_tokens(conn: &Connection, user: Option<&UserId>) -> Result<Vec<ApiToken>, Fault> {
     let sql = format!(
         "SELECT {TOKEN} FROM api_tokens t WHERE ?1 IS NULL OR t.user = ?1 ORDER BY t.created_at DESC, t.id"
     );
@@ -345,7 +345,7 @@ pub(crate) fn revoke_token(
     id: &str,
     user: Option<&UserId>,
     now: i64,
-) -> Result<bool, Error> {
+) -> Result<bool, Fault> {
     let changed = conn
         .prepare_cached(
             "UPDATE api_tokens SET revoked_at = ?1 \
@@ -355,7 +355,7 @@ pub(crate) fn revoke_token(
     Ok(changed == 1)
 }
 
-pub(crate) fn views(conn: &Connection, user: &UserId) -> Result<Vec<SavedView>, Error> {
+pub(crate) fn views(conn: &Connection, user: &UserId) -> Result<Vec<SavedView>, Fault> {
     rows(
         conn,
         "SELECT id, user, name, query, created_at FROM saved_views WHERE user = ? ORDER BY name",
@@ -372,7 +372,7 @@ pub(crate) fn views(conn: &Connection, user: &UserId) -> Result<Vec<SavedView>, 
     )
 }
 
-pub(crate) fn save_view(conn: &Connection, view: &SavedView) -> Result<(), Error> {
+pub(crate) fn save_view(conn: &Connection, view: &SavedView) -> Result<(), Fault> {
     known(conn, &view.user)?;
     conn.prepare_cached(
         "INSERT INTO saved_views (id, user, name, query, created_at) VALUES (?, ?, ?, ?, ?) \
@@ -390,7 +390,7 @@ pub(crate) fn save_view(conn: &Connection, view: &SavedView) -> Result<(), Error
     .map_err(|error| taken(error, "view", &view.id))
 }
 
-pub(crate) fn remove_view(conn: &Connection, user: &UserId, id: &str) -> Result<bool, Error> {
+pub(crate) fn remove_view(conn: &Connection, user: &UserId, id: &str) -> Result<bool, Fault> {
     let removed = conn
         .prepare_cached("DELETE FROM saved_views WHERE user = ? AND id = ?")?
         .execute([user.as_str(), id])?;

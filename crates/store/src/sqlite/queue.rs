@@ -6,7 +6,7 @@ use interlock_seal::Keyring;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::apply::{insert_event, key_of, set_status};
-use super::fault::text;
+use super::fault::{Fault, text};
 use super::{read, seal};
 use crate::prepare::{integer, is_terminal, json, nanoseconds};
 use crate::queue::{Cancelled, Concurrency, QueueLimits, Submitted};
@@ -17,7 +17,7 @@ use crate::{Claim, Error, NewSession, Session};
 const FORGET_WORKERS_AFTER: i64 = 24 * 60 * 60 * 1_000_000_000;
 
 /// An event that the store itself has to tell. Says its place.
-fn tell(conn: &Connection, key: i64, at: i64, body: &EventBody) -> Result<i64, Error> {
+fn tell(conn: &Connection, key: i64, at: i64, body: &EventBody) -> Result<i64, Fault> {
     let number = conn
         .prepare_cached("UPDATE sessions SET last_event = last_event + 1 WHERE key = ? RETURNING last_event")?
         .query_row([key], |row| row.get(0))?;
@@ -26,7 +26,7 @@ fn tell(conn: &Connection, key: i64, at: i64, body: &EventBody) -> Result<i64, E
 }
 
 /// The session went to another status. Says the event's place.
-pub(super) fn tell_status(conn: &Connection, key: i64, at: i64, status: Status) -> Result<i64, Error> {
+pub(super) fn tell_status(conn: &Connection, key: i64, at: i64, status: Status) -> Result<i64, Fault> {
     let told = if is_terminal(status) {
         EventBody::SessionCompleted { status }
     } else {
@@ -39,7 +39,7 @@ pub(crate) fn submit(
     conn: &Connection,
     session: &NewSession,
     limits: QueueLimits,
-) -> Result<Submitted, Error> {
+) -> Result<Submitted, Fault> {
     if let Some(key) = &session.idempotency_key {
         let known: Option<String> = conn
             .prepare_cached("SELECT id FROM sessions WHERE idempotency_key = ?")?
@@ -80,10 +80,10 @@ pub(crate) fn submit(
             ],
             |row| row.get(0),
         )
-        .map_err(|error| if super::fault::is_taken(&error) { Error::Duplicate {
+        .map_err(|error| if super::fault::is_taken(&error) { Fault::from(Error::Duplicate {
                 what: "session",
                 id: session.id.to_string(),
-            } } else { error.into() })?;
+            }) } else { error.into() })?;
     conn.prepare_cached("INSERT INTO session_texts (session, title, input, options) VALUES (?, ?, ?, ?)")?
         .execute(params![
             key,
@@ -100,7 +100,7 @@ pub(crate) fn submit(
     Ok(Submitted::New)
 }
 
-fn check_room(conn: &Connection, limits: QueueLimits) -> Result<(), Error> {
+fn check_room(conn: &Connection, limits: QueueLimits) -> Result<(), Fault> {
     let pending: i64 = conn
         .prepare_cached(
             "SELECT count(*) FROM sessions INDEXED BY sessions_open \
@@ -110,13 +110,14 @@ fn check_room(conn: &Connection, limits: QueueLimits) -> Result<(), Error> {
     if pending >= i64::from(limits.max_pending) {
         return Err(Error::QueueFull {
             max: limits.max_pending,
-        });
+        }
+        .into());
     }
     Ok(())
 }
 
 /// A title as an event can carry it: the first line of what people can see, shortened.
-fn label(title: &str) -> Result<Label, Error> {
+fn label(title: &str) -> Result<Label, Fault> {
     let mut short = String::new();
     for c in title.chars() {
         let c = if c.is_whitespace() { ' ' } else { c };
@@ -134,13 +135,13 @@ fn label(title: &str) -> Result<Label, Error> {
         "" => "untitled",
         short => short,
     };
-    Label::new(short).map_err(|error| Error::Unstorable {
-        what: "a title",
-        reason: error.to_string(),
+    Label::new(short).map_err(|error| {
+        let (what, reason) = ("a title", error.to_string());
+        Error::Unstorable { what, reason }.into()
     })
 }
 
-pub(crate) fn heartbeat(conn: &Connection, worker: &WorkerId, now: i64) -> Result<(), Error> {
+pub(crate) fn heartbeat(conn: &Connection, worker: &WorkerId, now: i64) -> Result<(), Fault> {
     conn.prepare_cached(
         "INSERT INTO workers (id, heartbeat_at) VALUES (?, ?) \
          ON CONFLICT (id) DO UPDATE SET heartbeat_at = max(heartbeat_at, excluded.heartbeat_at)",
@@ -155,7 +156,7 @@ pub(crate) fn claim_next(
     now: i64,
     limits: Concurrency,
     keyring: Option<&Keyring>,
-) -> Result<Option<(Claim, Session)>, Error> {
+) -> Result<Option<(Claim, Session)>, Fault> {
     let (overall, own): (i64, i64) = conn
         .prepare_cached(
             "SELECT count(*), count(*) FILTER (WHERE worker = ?) FROM sessions INDEXED BY sessions_open \
@@ -184,14 +185,14 @@ pub(crate) fn claim_next(
             .query_row([key], |row| row.get(0))
             .optional()?;
         if waits != Some(true) {
-            return Err(Error::corrupt(
+            return Err(Fault::corrupt(
                 "the index `sessions_open` disagrees with the table `sessions`",
             ));
         }
         if keyring.is_some()
             && let Err(error) = seal::check(conn, keyring, &seal::id_of(conn, key)?)
         {
-            set_aside(conn, key, now, &error)?;
+            set_aside(conn, key, now, error)?;
             continue;
         }
         let claim = take(conn, key, worker, now)?;
@@ -200,9 +201,9 @@ pub(crate) fn claim_next(
 }
 
 /// A session whose rows are not what was signed fails: nothing is done with it, and the others in the queue go on.
-fn set_aside(conn: &Connection, key: i64, now: i64, error: &Error) -> Result<(), Error> {
-    let Error::Altered { session, what } = error else {
-        return Err(error.clone());
+fn set_aside(conn: &Connection, key: i64, now: i64, fault: Fault) -> Result<(), Fault> {
+    let Fault::Other(error @ Error::Altered { session, what }) = &fault else {
+        return Err(fault);
     };
     tracing::error!(%session, what, "the record of a session was changed outside Interlock; the session fails");
     let stands = set_status(conn, key, now, Status::Failed, None, Some(&error.to_string()))?;
@@ -215,7 +216,7 @@ pub(crate) fn claim(
     session: &SessionId,
     worker: &WorkerId,
     now: i64,
-) -> Result<Claim, Error> {
+) -> Result<Claim, Fault> {
     let key = key_of(conn, session)?;
     match status_of(conn, key)? {
         Status::Pending | Status::Held => take(conn, key, worker, now),
@@ -223,7 +224,8 @@ pub(crate) fn claim(
             session: session.clone(),
             status,
             wanted: "claimed",
-        }),
+        }
+        .into()),
     }
 }
 
@@ -233,7 +235,7 @@ pub(crate) fn reopen(
     session: &SessionId,
     worker: &WorkerId,
     now: i64,
-) -> Result<(Claim, Status), Error> {
+) -> Result<(Claim, Status), Fault> {
     let key = key_of(conn, session)?;
     let stood = status_of(conn, key)?;
     if is_terminal(stood) {
@@ -244,13 +246,14 @@ pub(crate) fn reopen(
             session: session.clone(),
             status: stood,
             wanted: "claimed",
-        }),
+        }
+        .into()),
         _ => Ok((take(conn, key, worker, now)?, stood)),
     }
 }
 
 /// What stopped or hid a session that has ended does not stop it again.
-fn begin_again(conn: &Connection, key: i64) -> Result<(), Error> {
+fn begin_again(conn: &Connection, key: i64) -> Result<(), Fault> {
     conn.prepare_cached(
         "UPDATE sessions SET cancel_requested = 0, cancel_by = NULL, deleted_at = NULL, completed_at = NULL \
          WHERE key = ?",
@@ -259,7 +262,7 @@ fn begin_again(conn: &Connection, key: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn take(conn: &Connection, key: i64, worker: &WorkerId, now: i64) -> Result<Claim, Error> {
+fn take(conn: &Connection, key: i64, worker: &WorkerId, now: i64) -> Result<Claim, Fault> {
     // Alive from the first moment: a claim must not be taken over before its first heartbeat.
     heartbeat(conn, worker, now)?;
     let (id, epoch, status): (String, i64, String) = conn
@@ -275,11 +278,11 @@ fn take(conn: &Connection, key: i64, worker: &WorkerId, now: i64) -> Result<Clai
     Ok(Claim {
         session: text(&id)?,
         worker: worker.clone(),
-        epoch: u64::try_from(epoch).map_err(Error::corrupt)?,
+        epoch: u64::try_from(epoch).map_err(Fault::corrupt)?,
     })
 }
 
-fn status_of(conn: &Connection, key: i64) -> Result<Status, Error> {
+fn status_of(conn: &Connection, key: i64) -> Result<Status, Fault> {
     let status: String = conn
         .prepare_cached("SELECT status FROM sessions WHERE key = ?")?
         .query_row([key], |row| row.get(0))?;
@@ -287,7 +290,7 @@ fn status_of(conn: &Connection, key: i64) -> Result<Status, Error> {
 }
 
 /// Ends the claim where the session stands.
-pub(crate) fn release(conn: &Connection, claim: &Claim, status: Status, now: i64) -> Result<(), Error> {
+pub(crate) fn release(conn: &Connection, claim: &Claim, status: Status, now: i64) -> Result<(), Fault> {
     let lost = || Error::ClaimLost {
         session: claim.session.clone(),
     };
@@ -303,14 +306,15 @@ pub(crate) fn release(conn: &Connection, claim: &Claim, status: Status, now: i64
         Some(worker) if worker == claim.worker.as_str() => {}
         // A last batch with a status has ended the claim already.
         None => return Ok(()),
-        Some(_) => return Err(lost()),
+        Some(_) => return Err(lost().into()),
     }
     if matches!(status, Status::InProgress | Status::Cancelling) {
         return Err(Error::WrongStatus {
             session: claim.session.clone(),
             status,
             wanted: "released: nobody would work on it",
-        });
+        }
+        .into());
     }
     let stands = set_status(conn, key, now, status, None, None)?;
     tell_status(conn, key, now, stands)?;
@@ -318,7 +322,7 @@ pub(crate) fn release(conn: &Connection, claim: &Claim, status: Status, now: i64
 }
 
 /// Back to the queue. Says the place of the event that says so.
-pub(super) fn put_back(conn: &Connection, key: i64, now: i64) -> Result<i64, Error> {
+pub(super) fn put_back(conn: &Connection, key: i64, now: i64) -> Result<i64, Fault> {
     conn.prepare_cached(
         "UPDATE sessions SET status = 'pending', worker = NULL, completed_at = NULL, \
          last_interaction_at = max(last_interaction_at, ?1) WHERE key = ?2",
@@ -328,7 +332,7 @@ pub(super) fn put_back(conn: &Connection, key: i64, now: i64) -> Result<i64, Err
 }
 
 /// A held session waits for a worker again. One that waits or is worked on stays as it is.
-pub(crate) fn resubmit(conn: &Connection, session: &SessionId, now: i64) -> Result<(), Error> {
+pub(crate) fn resubmit(conn: &Connection, session: &SessionId, now: i64) -> Result<(), Fault> {
     let key = key_of(conn, session)?;
     match status_of(conn, key)? {
         Status::Held => put_back(conn, key, now).map(drop),
@@ -337,7 +341,8 @@ pub(crate) fn resubmit(conn: &Connection, session: &SessionId, now: i64) -> Resu
             session: session.clone(),
             status,
             wanted: "put back into the queue",
-        }),
+        }
+        .into()),
     }
 }
 
@@ -348,7 +353,7 @@ pub(crate) fn submit_input(
     (input, options): (&str, Option<&str>),
     limits: QueueLimits,
     now: i64,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let key = key_of(conn, session)?;
     let status = status_of(conn, key)?;
     if !is_terminal(status) {
@@ -356,7 +361,8 @@ pub(crate) fn submit_input(
             session: session.clone(),
             status,
             wanted: "given another input before it has answered",
-        });
+        }
+        .into());
     }
     check_room(conn, limits)?;
     conn.prepare_cached(
@@ -368,7 +374,7 @@ pub(crate) fn submit_input(
 }
 
 /// What a dead worker left goes back to the queue, and its claim can write no more.
-pub(crate) fn take_over(conn: &Connection, now: i64, stale_before: i64) -> Result<Vec<SessionId>, Error> {
+pub(crate) fn take_over(conn: &Connection, now: i64, stale_before: i64) -> Result<Vec<SessionId>, Fault> {
     let left: Vec<(i64, String)> = conn
         .prepare_cached(
             "SELECT s.key, s.id FROM sessions s INDEXED BY sessions_open LEFT JOIN workers w ON w.id = s.worker \
@@ -394,7 +400,7 @@ pub(crate) fn put_back_idle(
     running: &[SessionId],
     now: i64,
     idle_since: i64,
-) -> Result<Vec<SessionId>, Error> {
+) -> Result<Vec<SessionId>, Fault> {
     let mut left: Vec<(i64, String)> = conn
         .prepare_cached(
             "SELECT key, id FROM sessions INDEXED BY sessions_open WHERE completed_at IS NULL \
@@ -409,7 +415,7 @@ pub(crate) fn put_back_idle(
 }
 
 /// Back to the queue with a new number, so that whoever had them can write no more.
-fn fence_off(conn: &Connection, mut left: Vec<(i64, String)>, now: i64) -> Result<Vec<SessionId>, Error> {
+fn fence_off(conn: &Connection, mut left: Vec<(i64, String)>, now: i64) -> Result<Vec<SessionId>, Fault> {
     left.sort_unstable();
     let mut taken = Vec::with_capacity(left.len());
     for (key, id) in left {
@@ -427,7 +433,7 @@ pub(crate) fn request_cancel(
     session: &SessionId,
     by: Option<&UserId>,
     now: i64,
-) -> Result<Cancelled, Error> {
+) -> Result<Cancelled, Fault> {
     let key = key_of(conn, session)?;
     let status = status_of(conn, key)?;
     if is_terminal(status) {
@@ -459,7 +465,7 @@ pub(crate) fn request_cancel(
 
 /// A session that began something leaves more than a status behind: calls without receipts, open holds, writes
 /// that nobody looked at.
-fn has_loose_ends(conn: &Connection, key: i64) -> Result<bool, Error> {
+fn has_loose_ends(conn: &Connection, key: i64) -> Result<bool, Fault> {
     Ok(conn
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM calls LEFT JOIN receipts ON call = key WHERE session = ?1 \

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use serde::de::DeserializeOwned;
 
 use super::apply::key_of;
-use super::fault::{json, text};
+use super::fault::{Fault, json, text};
 use crate::prepare::event_id;
 use crate::{
     Call, Error, Execution, Filter, Holds, Message, NewSession, Run, Session, Snapshot, Stage, TimelineEntry,
@@ -20,15 +20,15 @@ use crate::{
 /// How many candidates an ambiguous beginning names.
 const CANDIDATES: u32 = 6;
 
-pub(super) fn time(nanoseconds: i64) -> Result<Timestamp, Error> {
-    Timestamp::from_nanosecond(i128::from(nanoseconds)).map_err(Error::corrupt)
+pub(super) fn time(nanoseconds: i64) -> Result<Timestamp, Fault> {
+    Timestamp::from_nanosecond(i128::from(nanoseconds)).map_err(Fault::corrupt)
 }
 
-pub(super) fn number<T: TryFrom<i64>>(number: i64) -> Result<T, Error> {
-    T::try_from(number).map_err(|_| Error::corrupt(format!("{number} is out of range")))
+pub(super) fn number<T: TryFrom<i64>>(number: i64) -> Result<T, Fault> {
+    T::try_from(number).map_err(|_| Fault::corrupt(format!("{number} is out of range")))
 }
 
-pub(super) fn hash(bytes: &[u8]) -> Result<ContentHash, Error> {
+pub(super) fn hash(bytes: &[u8]) -> Result<ContentHash, Fault> {
     use std::fmt::Write as _;
     let mut hex = String::with_capacity(64);
     for byte in bytes {
@@ -42,8 +42,8 @@ pub(super) fn rows<T>(
     conn: &Connection,
     sql: &str,
     params: impl rusqlite::Params,
-    make: impl Fn(&Row<'_>) -> Result<T, Error>,
-) -> Result<Vec<T>, Error> {
+    make: impl Fn(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     let mut all = Vec::new();
@@ -54,8 +54,8 @@ pub(super) fn rows<T>(
 }
 
 /// The first column, which is JSON.
-pub(super) fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Error> {
-    json(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)
+pub(super) fn body<T: DeserializeOwned>(row: &Row<'_>) -> Result<T, Fault> {
+    json(row.get_ref(0)?.as_str().map_err(Fault::corrupt)?)
 }
 
 const SESSION: &str = "SELECT s.id, s.kind, t.title, s.channel, s.owner, s.alert_type, s.chain, t.input, s.level, \
@@ -63,10 +63,10 @@ const SESSION: &str = "SELECT s.id, s.kind, t.title, s.channel, s.owner, s.alert
      s.started_at, s.completed_at, s.last_interaction_at, t.answer, t.error, s.deleted_at, s.fingerprint \
      FROM sessions s JOIN session_texts t ON t.session = s.key";
 
-pub(super) fn to_session(row: &Row<'_>) -> Result<Session, Error> {
-    let word = |at: usize| -> Result<String, Error> { Ok(row.get(at)?) };
-    let maybe = |at: usize| -> Result<Option<String>, Error> { Ok(row.get(at)?) };
-    let moment = |at: usize| -> Result<Option<Timestamp>, Error> {
+pub(super) fn to_session(row: &Row<'_>) -> Result<Session, Fault> {
+    let word = |at: usize| -> Result<String, Fault> { Ok(row.get(at)?) };
+    let maybe = |at: usize| -> Result<Option<String>, Fault> { Ok(row.get(at)?) };
+    let moment = |at: usize| -> Result<Option<Timestamp>, Fault> {
         row.get::<_, Option<i64>>(at)?.map(time).transpose()
     };
     Ok(Session {
@@ -99,17 +99,17 @@ pub(super) fn to_session(row: &Row<'_>) -> Result<Session, Error> {
     })
 }
 
-pub(super) fn session_by_key(conn: &Connection, key: i64) -> Result<Session, Error> {
+pub(super) fn session_by_key(conn: &Connection, key: i64) -> Result<Session, Fault> {
     rows(conn, &format!("{SESSION} WHERE s.key = ?"), [key], to_session)?
         .pop()
-        .ok_or_else(|| Error::not_found("session", &key))
+        .ok_or_else(|| Fault::not_found("session", &key))
 }
 
-pub(crate) fn session(conn: &Connection, id: &SessionId) -> Result<Session, Error> {
+pub(crate) fn session(conn: &Connection, id: &SessionId) -> Result<Session, Fault> {
     session_by_key(conn, key_of(conn, id)?)
 }
 
-pub(crate) fn sessions(conn: &Connection, filter: &Filter) -> Result<Vec<Session>, Error> {
+pub(crate) fn sessions(conn: &Connection, filter: &Filter) -> Result<Vec<Session>, Fault> {
     let mut sql = format!("{SESSION} WHERE s.deleted_at IS NULL");
     let mut values: Vec<Sql> = Vec::new();
     if !filter.statuses.is_empty() {
@@ -151,11 +151,11 @@ pub(crate) fn sessions(conn: &Connection, filter: &Filter) -> Result<Vec<Session
     rows(conn, &sql, params_from_iter(values), to_session)
 }
 
-pub(crate) fn cancel_requested(conn: &Connection, session: &SessionId) -> Result<bool, Error> {
+pub(crate) fn cancel_requested(conn: &Connection, session: &SessionId) -> Result<bool, Fault> {
     conn.prepare_cached("SELECT cancel_requested FROM sessions WHERE id = ?")?
         .query_row([session.as_str()], |row| row.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("session", session))
+        .ok_or_else(|| Fault::not_found("session", session))
 }
 
 /// One id that begins like this. `ses_` and the like need not be written.
@@ -165,7 +165,7 @@ fn find(
     what: &'static str,
     kind: &str,
     prefix: &str,
-) -> Result<String, Error> {
+) -> Result<String, Fault> {
     let sql =
         format!("SELECT id FROM {table} WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT ?2");
     for beginning in [prefix.to_owned(), format!("{kind}_{prefix}")] {
@@ -182,18 +182,19 @@ fn find(
                     what,
                     prefix: prefix.to_owned(),
                     candidates: found,
-                });
+                }
+                .into());
             }
         }
     }
-    Err(Error::not_found(what, prefix))
+    Err(Fault::not_found(what, prefix))
 }
 
-pub(crate) fn find_session(conn: &Connection, prefix: &str) -> Result<Session, Error> {
+pub(crate) fn find_session(conn: &Connection, prefix: &str) -> Result<Session, Fault> {
     session(conn, &text(&find(conn, "sessions", "session", "ses", prefix)?)?)
 }
 
-pub(crate) fn find_run(conn: &Connection, prefix: &str) -> Result<(SessionId, Run), Error> {
+pub(crate) fn find_run(conn: &Connection, prefix: &str) -> Result<(SessionId, Run), Fault> {
     let id = find(conn, "runs", "run", "run", prefix)?;
     let found = rows(
         conn,
@@ -204,20 +205,20 @@ pub(crate) fn find_run(conn: &Connection, prefix: &str) -> Result<(SessionId, Ru
     found
         .into_iter()
         .next()
-        .ok_or_else(|| Error::not_found("run", &id))
+        .ok_or_else(|| Fault::not_found("run", &id))
 }
 
-pub(crate) fn find_hold(conn: &Connection, prefix: &str) -> Result<Hold, Error> {
+pub(crate) fn find_hold(conn: &Connection, prefix: &str) -> Result<Hold, Fault> {
     hold(conn, &text(&find(conn, "holds", "hold", "hold", prefix)?)?)
 }
 
-pub(crate) fn hold(conn: &Connection, id: &HoldId) -> Result<Hold, Error> {
+pub(crate) fn hold(conn: &Connection, id: &HoldId) -> Result<Hold, Fault> {
     rows(conn, "SELECT body FROM holds WHERE id = ?", [id.as_str()], body)?
         .pop()
-        .ok_or_else(|| Error::not_found("hold", id))
+        .ok_or_else(|| Fault::not_found("hold", id))
 }
 
-pub(crate) fn holds(conn: &Connection, which: &Holds) -> Result<Vec<Hold>, Error> {
+pub(crate) fn holds(conn: &Connection, which: &Holds) -> Result<Vec<Hold>, Fault> {
     match which {
         Holds::Open => rows(
             conn,
@@ -235,7 +236,7 @@ pub(crate) fn holds(conn: &Connection, which: &Holds) -> Result<Vec<Hold>, Error
     }
 }
 
-pub(crate) fn tokens(conn: &Connection, hold: &HoldId) -> Result<Vec<TokenRecord>, Error> {
+pub(crate) fn tokens(conn: &Connection, hold: &HoldId) -> Result<Vec<TokenRecord>, Fault> {
     rows(
         conn,
         "SELECT hash, plan_hash, approver, expires_at, used_at FROM tokens WHERE hold = ? ORDER BY expires_at",
@@ -253,12 +254,12 @@ pub(crate) fn tokens(conn: &Connection, hold: &HoldId) -> Result<Vec<TokenRecord
     )
 }
 
-pub(crate) fn last_sequence(conn: &Connection, session: &SessionId) -> Result<Sequence, Error> {
+pub(crate) fn last_sequence(conn: &Connection, session: &SessionId) -> Result<Sequence, Fault> {
     let last: i64 = conn
         .prepare_cached("SELECT last_event FROM sessions WHERE id = ? AND deleted_at IS NOT 0")?
         .query_row([session.as_str()], |row| row.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("session", session))?;
+        .ok_or_else(|| Fault::not_found("session", session))?;
     Ok(Sequence::new(number(last)?))
 }
 
@@ -267,7 +268,7 @@ pub(crate) fn events(
     session: &SessionId,
     after: Sequence,
     limit: u32,
-) -> Result<Vec<Event>, Error> {
+) -> Result<Vec<Event>, Fault> {
     let key = key_of(conn, session)?;
     let after = i64::try_from(after.get()).unwrap_or(i64::MAX);
     rows(
@@ -299,7 +300,7 @@ pub(crate) fn events(
     )
 }
 
-pub(crate) fn runs(conn: &Connection, session: &SessionId) -> Result<Vec<Run>, Error> {
+pub(crate) fn runs(conn: &Connection, session: &SessionId) -> Result<Vec<Run>, Fault> {
     let key = key_of(conn, session)?;
     rows(
         conn,
@@ -309,7 +310,7 @@ pub(crate) fn runs(conn: &Connection, session: &SessionId) -> Result<Vec<Run>, E
     )
 }
 
-fn to_message(row: &Row<'_>) -> Result<Message, Error> {
+fn to_message(row: &Row<'_>) -> Result<Message, Fault> {
     Ok(Message {
         content: body(row)?,
         execution: text(&row.get::<_, String>(1)?)?,
@@ -321,21 +322,21 @@ fn to_message(row: &Row<'_>) -> Result<Message, Error> {
 }
 
 /// The session of an execution.
-pub(super) fn session_of_execution(conn: &Connection, execution: &ExecutionId) -> Result<i64, Error> {
+pub(super) fn session_of_execution(conn: &Connection, execution: &ExecutionId) -> Result<i64, Fault> {
     conn.prepare_cached("SELECT session FROM executions WHERE id = ?")?
         .query_row([execution.as_str()], |row| row.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("execution", execution))
+        .ok_or_else(|| Fault::not_found("execution", execution))
 }
 
-pub(super) fn session_of_run(conn: &Connection, run: &RunId) -> Result<i64, Error> {
+pub(super) fn session_of_run(conn: &Connection, run: &RunId) -> Result<i64, Fault> {
     conn.prepare_cached("SELECT session FROM runs WHERE id = ?")?
         .query_row([run.as_str()], |row| row.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("run", run))
+        .ok_or_else(|| Fault::not_found("run", run))
 }
 
-pub(crate) fn messages(conn: &Connection, execution: &ExecutionId) -> Result<Vec<Message>, Error> {
+pub(crate) fn messages(conn: &Connection, execution: &ExecutionId) -> Result<Vec<Message>, Fault> {
     let session = session_of_execution(conn, execution)?;
     rows(
         conn,
@@ -346,7 +347,7 @@ pub(crate) fn messages(conn: &Connection, execution: &ExecutionId) -> Result<Vec
     )
 }
 
-pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<TimelineEntry>, Error> {
+pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<TimelineEntry>, Fault> {
     rows(
         conn,
         "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline \
@@ -356,7 +357,7 @@ pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<Tim
     )
 }
 
-pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Error> {
+pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Fault> {
     Ok(TimelineEntry {
         metadata: body(row)?,
         execution: text(&row.get::<_, String>(1)?)?,
@@ -369,7 +370,7 @@ pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Error> {
     })
 }
 
-pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Error> {
+pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Fault> {
     let maybe = |at: usize| row.get::<_, Option<String>>(at);
     Ok(Call {
         started: body(row)?,
@@ -382,13 +383,13 @@ pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Error> {
 const CALLS: &str = "SELECT c.body, r.body, r.pending, r.verification FROM calls c \
      LEFT JOIN receipts r ON r.call = c.key WHERE c.session = ?1 AND NOT c.abandoned";
 
-pub(crate) fn calls(conn: &Connection, session: &SessionId) -> Result<Vec<Call>, Error> {
+pub(crate) fn calls(conn: &Connection, session: &SessionId) -> Result<Vec<Call>, Fault> {
     let key = key_of(conn, session)?;
     rows(conn, &format!("{CALLS} ORDER BY c.key"), [key], to_call)
 }
 
 /// The call that a hold started.
-pub(crate) fn call_of(conn: &Connection, hold: &HoldId) -> Result<Option<Call>, Error> {
+pub(crate) fn call_of(conn: &Connection, hold: &HoldId) -> Result<Option<Call>, Fault> {
     let mut found = rows(
         conn,
         "SELECT c.body, r.body, r.pending, r.verification FROM calls c LEFT JOIN receipts r ON r.call = c.key \
@@ -399,21 +400,21 @@ pub(crate) fn call_of(conn: &Connection, hold: &HoldId) -> Result<Option<Call>, 
     Ok(found.pop())
 }
 
-pub(crate) fn calls_of_run(conn: &Connection, run: &RunId) -> Result<Vec<Call>, Error> {
+pub(crate) fn calls_of_run(conn: &Connection, run: &RunId) -> Result<Vec<Call>, Fault> {
     let key = session_of_run(conn, run)?;
     let sql = format!("{CALLS} AND c.run = ?2 ORDER BY c.key");
     rows(conn, &sql, params![key, run.as_str()], to_call)
 }
 
-pub(crate) fn readings(conn: &Connection, session: &SessionId) -> Result<Vec<Timestamp>, Error> {
+pub(crate) fn readings(conn: &Connection, session: &SessionId) -> Result<Vec<Timestamp>, Fault> {
     let key = key_of(conn, session)?;
     let sql = "SELECT json_extract(body, '$.taken_at') FROM evidence WHERE session = ? ORDER BY key";
     rows(conn, sql, [key], |row| {
-        text(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)
+        text(row.get_ref(0)?.as_str().map_err(Fault::corrupt)?)
     })
 }
 
-pub(crate) fn evidence(conn: &Connection, session: &SessionId) -> Result<Vec<Evidence>, Error> {
+pub(crate) fn evidence(conn: &Connection, session: &SessionId) -> Result<Vec<Evidence>, Fault> {
     let key = key_of(conn, session)?;
     rows(
         conn,
@@ -427,7 +428,7 @@ pub(crate) fn evidence_of(
     conn: &Connection,
     session: &SessionId,
     ids: &[EvidenceId],
-) -> Result<Vec<Evidence>, Error> {
+) -> Result<Vec<Evidence>, Fault> {
     let key = key_of(conn, session)?;
     ids.iter()
         .map(|id| {
@@ -438,12 +439,12 @@ pub(crate) fn evidence_of(
                 body,
             )?
             .pop()
-            .ok_or_else(|| Error::not_found("evidence", id))
+            .ok_or_else(|| Fault::not_found("evidence", id))
         })
         .collect()
 }
 
-pub(crate) fn writers(conn: &Connection) -> Result<Vec<(ResourceId, Writer)>, Error> {
+pub(crate) fn writers(conn: &Connection) -> Result<Vec<(ResourceId, Writer)>, Fault> {
     rows(
         conn,
         "SELECT w.resource, s.id, w.execution, w.permit FROM writers w JOIN sessions s ON s.key = w.session \
@@ -460,7 +461,7 @@ pub(crate) fn writers(conn: &Connection) -> Result<Vec<(ResourceId, Writer)>, Er
     )
 }
 
-pub(crate) fn setting(conn: &Connection, name: &str) -> Result<Option<String>, Error> {
+pub(crate) fn setting(conn: &Connection, name: &str) -> Result<Option<String>, Fault> {
     Ok(conn
         .prepare_cached("SELECT value FROM settings WHERE name = ?")?
         .query_row([name], |row| row.get(0))
@@ -468,11 +469,11 @@ pub(crate) fn setting(conn: &Connection, name: &str) -> Result<Option<String>, E
 }
 
 /// A number that changes when another connection, of this process or of another, has written.
-pub(super) fn data_version(conn: &Connection) -> Result<i64, Error> {
+pub(super) fn data_version(conn: &Connection) -> Result<i64, Fault> {
     Ok(conn.query_row("PRAGMA data_version", [], |row| row.get(0))?)
 }
 
-pub(crate) fn snapshot(conn: &Connection, id: &SessionId) -> Result<Snapshot, Error> {
+pub(crate) fn snapshot(conn: &Connection, id: &SessionId) -> Result<Snapshot, Fault> {
     let key = key_of(conn, id)?;
     let executions: Vec<Execution> = rows(
         conn,
@@ -493,7 +494,7 @@ pub(crate) fn snapshot(conn: &Connection, id: &SessionId) -> Result<Snapshot, Er
         [key],
         to_message,
     )?;
-    let last = |table: &str, execution: &ExecutionId| -> Result<u32, Error> {
+    let last = |table: &str, execution: &ExecutionId| -> Result<u32, Fault> {
         let sql = format!("SELECT coalesce(max(number), 0) FROM {table} WHERE session = ? AND execution = ?");
         Ok(conn
             .prepare_cached(&sql)?
@@ -505,7 +506,7 @@ pub(crate) fn snapshot(conn: &Connection, id: &SessionId) -> Result<Snapshot, Er
             let id = &execution.id;
             Ok((id.clone(), last("interactions", id)?, last("timeline", id)?))
         })
-        .collect::<Result<_, Error>>()?;
+        .collect::<Result<_, Fault>>()?;
     let last_event: i64 = conn
         .prepare_cached("SELECT last_event FROM sessions WHERE key = ?")?
         .query_row([key], |row| row.get(0))?;

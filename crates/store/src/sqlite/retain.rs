@@ -4,6 +4,7 @@ use interlock_protocol::SessionId;
 use rusqlite::{Connection, params};
 
 use super::apply::key_of;
+use super::fault::Fault;
 use crate::Error;
 
 /// How many rows one step removes.
@@ -35,7 +36,7 @@ const BELONGINGS: &[&str] = &[
     "DELETE FROM session_texts WHERE session = ?1 AND ?2",
 ];
 
-pub(crate) fn soft_delete(conn: &Connection, session: &SessionId, now: i64) -> Result<(), Error> {
+pub(crate) fn soft_delete(conn: &Connection, session: &SessionId, now: i64) -> Result<(), Fault> {
     let key = key_of(conn, session)?;
     let changed = conn
         .prepare_cached(
@@ -48,12 +49,13 @@ pub(crate) fn soft_delete(conn: &Connection, session: &SessionId, now: i64) -> R
             session: session.clone(),
             status: super::read::session_by_key(conn, key)?.status,
             wanted: "deleted before it has ended",
-        }),
+        }
+        .into()),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn restore(conn: &Connection, session: &SessionId) -> Result<(), Error> {
+pub(crate) fn restore(conn: &Connection, session: &SessionId) -> Result<(), Fault> {
     let key = key_of(conn, session)?;
     conn.prepare_cached("UPDATE sessions SET deleted_at = NULL WHERE key = ?")?
         .execute([key])?;
@@ -61,7 +63,7 @@ pub(crate) fn restore(conn: &Connection, session: &SessionId) -> Result<(), Erro
 }
 
 /// Deletes some of what ended before a time, for people. Says how many.
-pub(crate) fn soft_delete_some(conn: &Connection, ended_before: i64, now: i64) -> Result<u64, Error> {
+pub(crate) fn soft_delete_some(conn: &Connection, ended_before: i64, now: i64) -> Result<u64, Fault> {
     let changed = conn
         .prepare_cached(
             "UPDATE sessions SET deleted_at = ?1 WHERE key IN (SELECT key FROM sessions \
@@ -72,7 +74,7 @@ pub(crate) fn soft_delete_some(conn: &Connection, ended_before: i64, now: i64) -
 }
 
 /// Some session that was deleted before a time.
-pub(crate) fn purgeable(conn: &Connection, deleted_before: i64) -> Result<Option<i64>, Error> {
+pub(crate) fn purgeable(conn: &Connection, deleted_before: i64) -> Result<Option<i64>, Fault> {
     use rusqlite::OptionalExtension as _;
     Ok(conn
         .prepare_cached("SELECT key FROM sessions WHERE completed_at IS NOT NULL AND deleted_at < ? LIMIT 1")?
@@ -83,7 +85,7 @@ pub(crate) fn purgeable(conn: &Connection, deleted_before: i64) -> Result<Option
 /// Removes a little of a session for good. Says whether nothing is left.
 ///
 /// A session that was restored or went on in between stays.
-pub(crate) fn purge_some(conn: &Connection, key: i64, deleted_before: i64) -> Result<bool, Error> {
+pub(crate) fn purge_some(conn: &Connection, key: i64, deleted_before: i64) -> Result<bool, Fault> {
     if !overdue(conn, key, deleted_before)? {
         return Ok(true);
     }
@@ -101,7 +103,7 @@ pub(crate) fn purge_some(conn: &Connection, key: i64, deleted_before: i64) -> Re
     Ok(true)
 }
 
-fn overdue(conn: &Connection, key: i64, deleted_before: i64) -> Result<bool, Error> {
+fn overdue(conn: &Connection, key: i64, deleted_before: i64) -> Result<bool, Fault> {
     Ok(conn
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE key = ? AND completed_at IS NOT NULL AND deleted_at < ?)",
@@ -109,7 +111,7 @@ fn overdue(conn: &Connection, key: i64, deleted_before: i64) -> Result<bool, Err
         .query_row(params![key, deleted_before], |row| row.get(0))?)
 }
 
-pub(crate) fn set_setting(conn: &Connection, name: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn set_setting(conn: &Connection, name: &str, value: &str) -> Result<(), Fault> {
     conn.prepare_cached(
         "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     )?

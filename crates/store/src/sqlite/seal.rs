@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::audit::audit;
 use super::digest;
+use super::fault::Fault;
 use super::read::{hash, number, time};
 use crate::seal::{Seal, SealState};
 use crate::{Deed, Error};
@@ -136,7 +137,7 @@ impl Kept {
         (self.hash != self.own_hash().as_bytes()).then(|| "its hash does not fit".to_owned())
     }
 
-    fn to_seal(&self) -> Result<Seal, Error> {
+    fn to_seal(&self) -> Result<Seal, Fault> {
         Ok(Seal {
             number: number(self.number)?,
             session: self.session.clone(),
@@ -144,13 +145,13 @@ impl Kept {
             at: time(self.at)?,
             digest: ContentHash::of(&self.parts),
             previous: hash(&self.previous)?,
-            public_key: PublicKey::from_bytes(&self.public_key).map_err(Error::corrupt)?,
-            signature: Signature::from_bytes(&self.signature).map_err(Error::corrupt)?,
+            public_key: PublicKey::from_bytes(&self.public_key).map_err(Fault::corrupt)?,
+            signature: Signature::from_bytes(&self.signature).map_err(Fault::corrupt)?,
         })
     }
 }
 
-fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
+fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Fault> {
     Ok(conn
         .prepare_cached("SELECT number, hash FROM seals ORDER BY number DESC LIMIT 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -159,7 +160,7 @@ fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
 
 /// Notes the newest seal of each session that was added since the last time, by this process or another. Called at the
 /// beginning of a transaction.
-pub(super) fn note_seals(conn: &Connection) -> Result<(), Error> {
+pub(super) fn note_seals(conn: &Connection) -> Result<(), Fault> {
     let noted: i64 = conn
         .prepare_cached("SELECT number FROM temp.seals_noted")?
         .query_row([], |row| row.get(0))?;
@@ -177,7 +178,7 @@ pub(super) fn note_seals(conn: &Connection) -> Result<(), Error> {
 }
 
 /// The number of a session's newest seal, on the connection that signs.
-fn noted(conn: &Connection, id: &str) -> Result<Option<i64>, Error> {
+fn noted(conn: &Connection, id: &str) -> Result<Option<i64>, Fault> {
     Ok(conn
         .prepare_cached("SELECT number FROM temp.newest_seals WHERE session = ?")?
         .query_row([id], |row| row.get(0))
@@ -185,13 +186,13 @@ fn noted(conn: &Connection, id: &str) -> Result<Option<i64>, Error> {
 }
 
 /// The same on any connection: looks at every seal.
-fn looked_up(conn: &Connection, id: &str) -> Result<Option<i64>, Error> {
+fn looked_up(conn: &Connection, id: &str) -> Result<Option<i64>, Fault> {
     Ok(conn
         .prepare_cached("SELECT max(number) FROM main.seals NOT INDEXED WHERE session = ?")?
         .query_row([id], |row| row.get(0))?)
 }
 
-fn seal_row(conn: &Connection, number: i64) -> Result<Option<Kept>, Error> {
+fn seal_row(conn: &Connection, number: i64) -> Result<Option<Kept>, Fault> {
     let sql = format!("SELECT {COLUMNS} FROM main.seals NOT INDEXED WHERE number = ?");
     Ok(conn
         .prepare_cached(&sql)?
@@ -200,7 +201,7 @@ fn seal_row(conn: &Connection, number: i64) -> Result<Option<Kept>, Error> {
 }
 
 /// The newest seal of a session, on the connection that signs.
-fn of_session(conn: &Connection, id: &str) -> Result<Option<Kept>, Error> {
+fn of_session(conn: &Connection, id: &str) -> Result<Option<Kept>, Fault> {
     match noted(conn, id)? {
         Some(number) => seal_row(conn, number),
         None => Ok(None),
@@ -213,7 +214,7 @@ fn add(
     keyring: &Keyring,
     (session, status, at): (&str, &str, i64),
     parts: Vec<u8>,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
     let (before, previous) = last(conn)?.unwrap_or_else(|| (0, ContentHash::of("").as_bytes().to_vec()));
     let mut row = Kept {
@@ -265,7 +266,7 @@ impl Watch {
     }
 
     /// Asked at the beginning of a transaction.
-    pub(super) fn is_signed(&self, conn: &Connection, keyring: &Keyring) -> Result<bool, Error> {
+    pub(super) fn is_signed(&self, conn: &Connection, keyring: &Keyring) -> Result<bool, Fault> {
         let signed: Option<(i64, Vec<u8>, i64, Vec<u8>)> = conn
             .prepare_cached(
                 "SELECT number, signature, audit_number, audit_hash FROM checkpoints ORDER BY number DESC LIMIT 1",
@@ -314,7 +315,7 @@ pub(super) fn sign_changes(
     keyring: &Keyring,
     before: Option<&Connection>,
     log_is_signed: bool,
-) -> Result<Option<Signed>, Error> {
+) -> Result<Option<Signed>, Fault> {
     let changed: Vec<String> = conn
         .prepare_cached("SELECT id FROM changed")?
         .query_map([], |row| row.get(0))?
@@ -344,7 +345,7 @@ pub(super) fn sign_changes(
 }
 
 /// What was changed is signed, or must not be.
-pub(super) fn forget_changes(conn: &Connection) -> Result<(), Error> {
+pub(super) fn forget_changes(conn: &Connection) -> Result<(), Fault> {
     conn.prepare_cached("DELETE FROM temp.changed")?.execute([])?;
     Ok(())
 }
@@ -355,7 +356,7 @@ fn altered(
     keyring: &Keyring,
     id: &str,
     newest: Option<i64>,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, Fault> {
     if digest::key_and_status(before, id)?.is_none() {
         let last = match newest {
             Some(number) => seal_row(before, number)?,
@@ -372,7 +373,7 @@ fn altered(
 }
 
 /// A session that was changed outside Interlock is never signed as if it were whole: its seal says that it was changed.
-fn seal_altered(conn: &Connection, keyring: &Keyring, id: &str, what: &str) -> Result<(), Error> {
+fn seal_altered(conn: &Connection, keyring: &Keyring, id: &str, what: &str) -> Result<(), Fault> {
     if of_session(conn, id)?.is_some_and(|last| last.status == ALTERED) {
         return Ok(());
     }
@@ -387,7 +388,7 @@ fn seal_altered(conn: &Connection, keyring: &Keyring, id: &str, what: &str) -> R
 }
 
 /// The audit log says once of a session that it was changed outside Interlock.
-pub(crate) fn note_altered(conn: &Connection, session: &str, what: &str, at: i64) -> Result<(), Error> {
+pub(crate) fn note_altered(conn: &Connection, session: &str, what: &str, at: i64) -> Result<(), Fault> {
     let known: bool = conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM audit WHERE action = ? AND subject = ?)")?
         .query_row([ALTERED_DEED, session], |row| row.get(0))?;
@@ -405,7 +406,7 @@ pub(crate) fn note_altered(conn: &Connection, session: &str, what: &str, at: i64
 }
 
 /// How many sessions were found changed outside Interlock.
-pub(super) fn altered_sessions(conn: &Connection) -> Result<u64, Error> {
+pub(super) fn altered_sessions(conn: &Connection) -> Result<u64, Fault> {
     number(
         conn.prepare_cached("SELECT count(*) FROM audit WHERE action = ?")?
             .query_row([ALTERED_DEED], |row| row.get(0))?,
@@ -413,7 +414,7 @@ pub(super) fn altered_sessions(conn: &Connection) -> Result<u64, Error> {
 }
 
 /// Signs what a session is now. `mark` comes before the status: [`OLDER`], or nothing.
-fn seal(conn: &Connection, keyring: &Keyring, id: &str, mark: &str) -> Result<(), Error> {
+fn seal(conn: &Connection, keyring: &Keyring, id: &str, mark: &str) -> Result<(), Fault> {
     let found: Option<(i64, String, i64)> = conn
         .prepare_cached(
             "SELECT key, status, last_interaction_at FROM sessions WHERE id = ? AND deleted_at IS NOT 0",

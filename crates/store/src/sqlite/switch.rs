@@ -4,6 +4,7 @@ use interlock_protocol::UserId;
 use jiff::Timestamp;
 use rusqlite::Connection;
 
+use super::fault::Fault;
 use super::read::setting;
 use super::retain::set_setting;
 use crate::prepare::json;
@@ -15,7 +16,7 @@ const STANDS: &str = "kill_switch";
 /// Who moved it last.
 const MOVED: &str = "kill_switch_by";
 
-pub(crate) fn switch(conn: &Connection) -> Result<Switch, Error> {
+pub(crate) fn switch(conn: &Connection) -> Result<Switch, Fault> {
     // What nobody of us wrote lets nothing go.
     let stopped = setting(conn, STANDS)?.is_some_and(|stands| stands != "released");
     let moved: Option<Moved> = setting(conn, MOVED)?.and_then(|kept| serde_json::from_str(&kept).ok());
@@ -41,12 +42,12 @@ pub(crate) fn move_switch(
     to: &SwitchMove,
     by: &UserId,
     at: Timestamp,
-) -> Result<Switch, Error> {
+) -> Result<Switch, Fault> {
     let before = switch(conn)?;
     let (stopped, reason) = match to {
         SwitchMove::Stop { reason } => (true, reason.clone()),
         SwitchMove::Resume { seen: Some(seen) } if before.stopped && before.revision != *seen => {
-            return Err(Error::StoppedAgain(Box::new(before)));
+            return Err(Error::StoppedAgain(Box::new(before)).into());
         }
         SwitchMove::Resume { .. } => (false, None),
     };

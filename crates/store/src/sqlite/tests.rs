@@ -5,9 +5,11 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::fault::Fault;
 use super::migrate::{MIGRATIONS, Migration, migrate};
-use super::{Backend, look, write};
-use crate::{Error, Options};
+use super::{Sqlite, look, write};
+use crate::backend::Opening;
+use crate::{Error, Location, Options};
 
 const NEXT: Migration = Migration {
     name: "next",
@@ -22,8 +24,12 @@ fn with(next: Migration) -> Vec<Migration> {
     MIGRATIONS.iter().copied().chain([next]).collect()
 }
 
+fn open(options: &Options) -> Result<Sqlite, Error> {
+    Sqlite::open(options, &Opening::With(None))
+}
+
 async fn with_a_setting(path: &Path) {
-    let backend = Backend::open(&Options::file(path), None).unwrap();
+    let backend = open(&Options::sqlite(path)).unwrap();
     let keep = |conn: &Connection| write::set_setting(conn, "a", "b");
     backend.write(true, keep).await.unwrap();
     backend.close().await;
@@ -75,7 +81,7 @@ async fn a_migration_keeps_what_is_there_and_backs_it_up_first() {
     migrate(&mut conn, Some(&path), &with(NEXT)).unwrap();
     assert_eq!(names(folder.path()).len(), 3, "nothing to do, nothing to back up");
     drop(conn);
-    let refused = Backend::open(&Options::file(&path), None).err();
+    let refused = open(&Options::sqlite(&path)).err();
     assert_eq!(refused, Some(Error::NewerSchema { found: 7, known: 6 }));
 }
 
@@ -89,7 +95,7 @@ async fn a_migration_that_fails_changes_nothing() {
     assert_eq!(super::migrate::version(&conn), Ok(6));
     assert!(conn.prepare("SELECT * FROM half").is_err());
     drop(conn);
-    let backend = Backend::open(&Options::file(&path), None).unwrap();
+    let backend = open(&Options::sqlite(&path)).unwrap();
     let kept = backend.read(|conn| look::setting(conn, "a")).await.unwrap();
     assert_eq!(kept.as_deref(), Some("b"));
 }
@@ -108,10 +114,10 @@ async fn a_migration_that_is_not_the_one_that_was_applied_is_refused() {
         .into_iter()
         .chain(MIGRATIONS[1..].iter().copied())
         .collect();
-    let changed = Err(Error::ChangedMigration {
+    let changed = Err(Fault::Other(Error::ChangedMigration {
         number: 1,
         name: "begin".to_owned(),
-    });
+    }));
     assert_eq!(migrate(&mut conn, Some(&path), &other), changed);
 }
 
@@ -121,8 +127,8 @@ fn of_many_that_open_a_new_file_at_once_one_makes_it() {
     let path = folder.path().join("deep/er/a.db");
     let opened: Vec<_> = (0..8)
         .map(|_| {
-            let options = Options::file(&path);
-            std::thread::spawn(move || Backend::open(&options, None).map(drop))
+            let options = Options::sqlite(&path);
+            std::thread::spawn(move || open(&options).map(drop))
         })
         .collect();
     for thread in opened {
@@ -135,7 +141,7 @@ fn of_many_that_open_a_new_file_at_once_one_makes_it() {
 async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let backend = Backend::open(&Options::file(&path), None).unwrap();
+    let backend = open(&Options::sqlite(&path)).unwrap();
     let limit = |pages: Option<u32>| {
         move |conn: &Connection| {
             let here: u32 = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
@@ -152,7 +158,9 @@ async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
     };
     keep(0, 100_000).await.unwrap();
     backend.write(false, limit(Some(10))).await.unwrap();
-    let full = Err(Error::Full { path: path.clone() });
+    let full = Err(Error::Full {
+        store: Location::sqlite(&path),
+    });
     assert_eq!(keep(1, 100_000).await, full);
     // What is small enough still fits, also next to what is not.
     let (a, b, c) = tokio::join!(keep(2, 10), keep(3, 100_000), keep(4, 10));
@@ -161,7 +169,7 @@ async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
     keep(5, 100_000).await.unwrap();
     backend.close().await;
 
-    let backend = Backend::open(&Options::file(&path), None).unwrap();
+    let backend = open(&Options::sqlite(&path)).unwrap();
     for (number, size) in [(0, 100_000), (2, 10), (4, 10), (5, 100_000)] {
         let name = i32::to_string(&number);
         let value = backend
@@ -177,7 +185,7 @@ async fn a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room() {
         );
     }
     backend
-        .read(|conn| super::integrity(conn, "PRAGMA integrity_check"))
+        .read(|conn| look::integrity(conn, "PRAGMA integrity_check"))
         .await
         .unwrap();
 }

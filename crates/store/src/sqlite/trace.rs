@@ -7,13 +7,13 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 
 use super::apply::key_of;
-use super::fault::{json, text};
+use super::fault::{Fault, json, text};
 use super::read::{hash, number, rows, session_of_run, time};
-use crate::{Error, Interaction, Step};
+use crate::{Interaction, Step};
 
 /// The calls to models of a run, each with its whole body again. A body builds on the one before it, so those of
 /// earlier runs of the same executions are read too.
-pub(crate) fn interactions(conn: &Connection, run: &RunId) -> Result<Vec<Interaction>, Error> {
+pub(crate) fn interactions(conn: &Connection, run: &RunId) -> Result<Vec<Interaction>, Fault> {
     let session = session_of_run(conn, run)?;
     let stored = rows(
         conn,
@@ -24,7 +24,7 @@ pub(crate) fn interactions(conn: &Connection, run: &RunId) -> Result<Vec<Interac
         params![session, run.as_str()],
         |row| {
             Ok(Interaction {
-                facts: json(row.get_ref(0)?.as_str().map_err(Error::corrupt)?)?,
+                facts: json(row.get_ref(0)?.as_str().map_err(Fault::corrupt)?)?,
                 execution: text(&row.get::<_, String>(1)?)?,
                 number: row.get(2)?,
                 run: text(&row.get::<_, String>(3)?)?,
@@ -43,7 +43,7 @@ pub(crate) fn interactions(conn: &Connection, run: &RunId) -> Result<Vec<Interac
     for mut interaction in stored {
         let last = before.entry(interaction.execution.to_string()).or_default();
         let damaged = || {
-            Error::corrupt(format!(
+            Fault::corrupt(format!(
                 "the body of interaction {} of {} is not the one that was sent",
                 interaction.number, interaction.execution
             ))
@@ -68,12 +68,12 @@ pub(crate) fn interactions(conn: &Connection, run: &RunId) -> Result<Vec<Interac
 }
 
 /// The facts of every call to a model of a session, in order: usage, cost, timings.
-pub(crate) fn facts(conn: &Connection, session: &SessionId) -> Result<Vec<Value>, Error> {
+pub(crate) fn facts(conn: &Connection, session: &SessionId) -> Result<Vec<Value>, Fault> {
     rows(
         conn,
         "SELECT facts FROM interactions WHERE session = ? ORDER BY key",
         [key_of(conn, session)?],
-        |row| json(row.get_ref(0)?.as_str().map_err(Error::corrupt)?),
+        |row| json(row.get_ref(0)?.as_str().map_err(Fault::corrupt)?),
     )
 }
 
@@ -82,13 +82,13 @@ pub(crate) fn steps(
     conn: &Connection,
     session: &SessionId,
     up_to: Option<&RunId>,
-) -> Result<Vec<Step>, Error> {
+) -> Result<Vec<Step>, Fault> {
     let key = key_of(conn, session)?;
     let last: i64 = match up_to {
         None => i64::MAX,
         Some(run) => {
             if session_of_run(conn, run)? != key {
-                return Err(Error::not_found("run", run));
+                return Err(Fault::not_found("run", run));
             }
             conn.prepare_cached("SELECT coalesce(max(number), 0) FROM steps WHERE session = ? AND run = ?")?
                 .query_row(params![key, run.as_str()], |row| row.get(0))?

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::fault::text;
+use super::fault::{Fault, text};
 use super::read::{rows, time};
-use crate::{Error, ToolUse, UsageBy, UsageRow};
+use crate::{ToolUse, UsageBy, UsageRow};
 
 const SECOND: f64 = 1e9;
 const DAY: i64 = 24 * 60 * 60;
@@ -38,7 +38,7 @@ struct Group {
     times: Times,
 }
 
-pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Result<Vec<UsageRow>, Error> {
+pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Result<Vec<UsageRow>, Fault> {
     let (group, more) = match by {
         UsageBy::Day => ("u.at / 1000000000 / 86400", ""),
         UsageBy::Model => ("u.name", ""),
@@ -55,7 +55,7 @@ pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Resul
     let mut statement = conn.prepare_cached(&sql)?;
     let mut calls = statement.query(params![from, to])?;
     while let Some(call) = calls.next()? {
-        let name = call.get_ref(0)?.as_str().map_err(Error::corrupt)?;
+        let name = call.get_ref(0)?.as_str().map_err(Fault::corrupt)?;
         let group = match groups.get_mut(name) {
             Some(group) => group,
             None => groups.entry(name.to_owned()).or_default(),
@@ -96,9 +96,9 @@ pub(crate) fn usage(conn: &Connection, from: i64, to: i64, by: UsageBy) -> Resul
 }
 
 /// `2026-11-15`, of the number of a day since 1970.
-fn day(number: &str) -> Result<String, Error> {
+fn day(number: &str) -> Result<String, Fault> {
     let number: i64 = text(number)?;
-    let begin = Timestamp::from_second(number.saturating_mul(DAY)).map_err(Error::corrupt)?;
+    let begin = Timestamp::from_second(number.saturating_mul(DAY)).map_err(Fault::corrupt)?;
     Ok(begin.strftime("%Y-%m-%d").to_string())
 }
 
@@ -111,7 +111,7 @@ struct Doing {
     times: Times,
 }
 
-pub(crate) fn tool_use(conn: &Connection, since: i64) -> Result<Vec<ToolUse>, Error> {
+pub(crate) fn tool_use(conn: &Connection, since: i64) -> Result<Vec<ToolUse>, Fault> {
     let mut tools: BTreeMap<String, Doing> = BTreeMap::new();
     let ran = rows(
         conn,

@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
-use super::fault::json;
+use super::fault::{Fault, json};
 use super::read::time;
-use crate::{Error, ModelHealth, SessionUse};
+use crate::{ModelHealth, SessionUse};
 
 /// What these sessions used, in this order. The index of their calls to models is enough to find the small rows.
-pub(crate) fn usage_of(conn: &Connection, sessions: &[SessionId]) -> Result<Vec<SessionUse>, Error> {
+pub(crate) fn usage_of(conn: &Connection, sessions: &[SessionId]) -> Result<Vec<SessionUse>, Fault> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), coalesce(sum(u.input_tokens), 0), coalesce(sum(u.output_tokens), 0), sum(u.micro_dollars) \
          FROM sessions s CROSS JOIN interactions i ON i.session = s.key CROSS JOIN usage u ON u.interaction = i.key \
@@ -39,7 +39,7 @@ pub(crate) fn model_health(
     conn: &Connection,
     names: &[String],
     since: i64,
-) -> Result<Vec<ModelHealth>, Error> {
+) -> Result<Vec<ModelHealth>, Fault> {
     names
         .iter()
         .map(|name| {
@@ -52,7 +52,7 @@ pub(crate) fn model_health(
         .collect()
 }
 
-fn last_success(conn: &Connection, name: &str, since: i64) -> Result<Option<Timestamp>, Error> {
+fn last_success(conn: &Connection, name: &str, since: i64) -> Result<Option<Timestamp>, Fault> {
     let at: Option<i64> = conn
         .prepare_cached(
             "SELECT at FROM usage INDEXED BY usage_of_models WHERE at >= ? AND name = ? AND failed = 0 ORDER BY at DESC LIMIT 1",
@@ -62,7 +62,7 @@ fn last_success(conn: &Connection, name: &str, since: i64) -> Result<Option<Time
     at.map(time).transpose()
 }
 
-fn last_failure(conn: &Connection, name: &str, since: i64) -> Result<Option<(Timestamp, Value)>, Error> {
+fn last_failure(conn: &Connection, name: &str, since: i64) -> Result<Option<(Timestamp, Value)>, Fault> {
     let found: Option<(i64, String)> = conn
         .prepare_cached(
             "SELECT u.at, i.facts -> '$.error' FROM usage u INDEXED BY usage_of_models \

@@ -1,15 +1,15 @@
 //! The one thread that writes. It takes whatever waits, writes it in one transaction, and answers when that is kept.
 
 use std::cell::Cell;
-use std::path::PathBuf;
 
 use interlock_seal::Keyring;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::fault::Fault;
 use super::{migrate, seal};
-use crate::Error;
 use crate::mark::Mark;
+use crate::{Error, Location};
 
 /// How many jobs can wait before whoever brings more has to wait.
 pub(super) const QUEUE: usize = 256;
@@ -30,8 +30,8 @@ pub(crate) enum Need {
 /// Something to do with the connection that writes. It may be asked more than once, and starts over each time.
 pub(super) trait Job: Send {
     fn need(&self) -> Need;
-    fn run(&mut self, conn: &Connection) -> Result<(), Error>;
-    fn reply(self: Box<Self>, kept: Result<(), Error>);
+    fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
+    fn reply(self: Box<Self>, kept: Result<(), Fault>);
 }
 
 /// A job made of a function, and whoever waits for its answer.
@@ -39,15 +39,15 @@ pub(super) struct Task<F, T> {
     work: F,
     need: Need,
     answer: Option<T>,
-    waiting: oneshot::Sender<Result<T, Error>>,
+    waiting: oneshot::Sender<Result<T, Fault>>,
 }
 
 impl<F, T> Task<F, T>
 where
-    F: Fn(&Connection) -> Result<T, Error> + Send + 'static,
+    F: Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     T: Send + 'static,
 {
-    pub(super) fn of(need: Need, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Error>>) {
+    pub(super) fn of(need: Need, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>) {
         let (waiting, answer) = oneshot::channel();
         let task = Self {
             work,
@@ -61,22 +61,22 @@ where
 
 impl<F, T> Job for Task<F, T>
 where
-    F: Fn(&Connection) -> Result<T, Error> + Send,
+    F: Fn(&Connection) -> Result<T, Fault> + Send,
     T: Send,
 {
     fn need(&self) -> Need {
         self.need
     }
 
-    fn run(&mut self, conn: &Connection) -> Result<(), Error> {
+    fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.answer = Some((self.work)(conn)?);
         Ok(())
     }
 
-    fn reply(self: Box<Self>, kept: Result<(), Error>) {
+    fn reply(self: Box<Self>, kept: Result<(), Fault>) {
         let Self { answer, waiting, .. } = *self;
         // Where nobody waits any more, what was kept stays kept.
-        let _ = waiting.send(kept.and_then(|()| answer.ok_or(Error::Closed)));
+        let _ = waiting.send(kept.and_then(|()| answer.ok_or(Fault::Other(Error::Closed))));
     }
 }
 
@@ -115,7 +115,7 @@ impl Signing {
 impl Signing {
     /// Asked at the beginning of a transaction, when nobody else can write: whether all that runs in it is Interlock's own, and
     /// whether the end of the audit log is what was signed last.
-    fn begin(&self, conn: &Connection) -> Result<bool, Error> {
+    fn begin(&self, conn: &Connection) -> Result<bool, Fault> {
         // Whatever goes wrong here, the next transaction looks again.
         let checked = self.schema.take();
         let version = migrate::schema_version(conn)?;
@@ -134,7 +134,7 @@ impl Signing {
 /// The thread's own.
 pub(super) struct Writer {
     pub(super) conn: Connection,
-    pub(super) path: PathBuf,
+    pub(super) location: Location,
     /// Nothing where the store is not signed.
     signing: Option<Signing>,
     /// Whether commits reach the disk before they return, as the connection is set now.
@@ -142,21 +142,21 @@ pub(super) struct Writer {
 }
 
 /// What became of one job of a group that was kept.
-type Outcome = Result<(), Error>;
+type Outcome = Result<(), Fault>;
 
 /// Why a group of jobs was not kept.
 enum Failed {
     /// It could not begin: trying again at once would end the same way.
-    ToBegin(Error),
+    ToBegin(Fault),
     /// It began. Some of it may be kept alone.
-    OnTheWay(Error),
+    OnTheWay(Fault),
 }
 
 impl Writer {
-    pub(super) const fn new(conn: Connection, path: PathBuf, signing: Option<Signing>) -> Self {
+    pub(super) const fn new(conn: Connection, location: Location, signing: Option<Signing>) -> Self {
         Self {
             conn,
-            path,
+            location,
             signing,
             full: false,
         }
@@ -200,23 +200,22 @@ impl Writer {
                 for mut job in group.drain(..) {
                     let outcome = match self.together(std::slice::from_mut(&mut job)) {
                         Ok(mut outcomes) => outcomes.pop().unwrap_or(Ok(())),
-                        Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => Err(error.at(&self.path)),
+                        Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => Err(error),
                     };
                     job.reply(outcome);
                 }
             }
-            Err(Failed::ToBegin(error @ Error::Planted { .. })) => {
+            Err(Failed::ToBegin(Fault::Other(error @ Error::Planted { .. }))) => {
                 tracing::error!(%error, "nothing is written, except that writes are stopped");
                 for mut job in group.drain(..) {
                     let outcome = match job.need() {
                         Need::Always => self.without_signing(&mut *job),
-                        Need::Kept | Need::Synced => Err(error.clone()),
+                        Need::Kept | Need::Synced => Err(error.clone().into()),
                     };
                     job.reply(outcome);
                 }
             }
             Err(Failed::ToBegin(error) | Failed::OnTheWay(error)) => {
-                let error = error.at(&self.path);
                 for job in group.drain(..) {
                     job.reply(Err(error.clone()));
                 }
@@ -235,14 +234,15 @@ impl Writer {
             return Ok(outcomes);
         }
         let outcomes = self.attempt(jobs, |writer, job| writer.apart(job))?;
-        outcomes.ok_or_else(|| Failed::OnTheWay(Error::Database("a savepoint did not hold".to_owned())))
+        outcomes
+            .ok_or_else(|| Failed::OnTheWay(Error::Database("a savepoint did not hold".to_owned()).into()))
     }
 
     /// One transaction, each job done this way. Nothing where that way does not do.
     fn attempt(
         &self,
         jobs: &mut [Box<dyn Job>],
-        way: impl Fn(&Self, &mut dyn Job) -> Result<Option<Outcome>, Error>,
+        way: impl Fn(&Self, &mut dyn Job) -> Result<Option<Outcome>, Fault>,
     ) -> Result<Option<Vec<Outcome>>, Failed> {
         self.execute("BEGIN IMMEDIATE").map_err(Failed::ToBegin)?;
         let log_is_signed = match &self.signing {
@@ -296,7 +296,7 @@ impl Writer {
             })
             .and_then(|()| self.execute("COMMIT"));
         self.roll_back();
-        kept.map_err(|error| error.at(&self.path))
+        kept
     }
 
     /// The mark follows what is on the disk, and nothing else: after a loss of power it must not be ahead of the store.
@@ -310,12 +310,14 @@ impl Writer {
         match seal::last_checkpoint(&self.conn) {
             Ok(Some(checkpoint)) => mark.follow(&checkpoint),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the last checkpoint cannot be read"),
+            Err(error) => {
+                tracing::warn!(error = %error.at(&self.location), "the last checkpoint cannot be read");
+            }
         }
     }
 
     /// One job. Nothing where it was refused and has written something already.
-    fn plainly(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Error> {
+    fn plainly(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Fault> {
         let before = self.conn.total_changes();
         match job.run(&self.conn) {
             Err(error) if error.is_storage() || self.conn.is_autocommit() => Err(error),
@@ -325,7 +327,7 @@ impl Writer {
     }
 
     /// One job, of which nothing stays if it is refused.
-    fn apart(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Error> {
+    fn apart(&self, job: &mut dyn Job) -> Result<Option<Outcome>, Fault> {
         self.execute("SAVEPOINT job")?;
         let outcome = job.run(&self.conn);
         match outcome {
@@ -337,7 +339,7 @@ impl Writer {
         Ok(Some(outcome))
     }
 
-    fn sync(&mut self, full: bool) -> Result<(), Error> {
+    fn sync(&mut self, full: bool) -> Result<(), Fault> {
         if self.full != full {
             // Not from the cache: this one takes effect when it is compiled.
             self.conn.execute_batch(if full {
@@ -355,11 +357,11 @@ impl Writer {
         if !self.conn.is_autocommit()
             && let Err(error) = self.execute("ROLLBACK")
         {
-            tracing::error!(%error, "rolling back failed");
+            tracing::error!(error = %error.at(&self.location), "rolling back failed");
         }
     }
 
-    fn execute(&self, sql: &str) -> Result<(), Error> {
+    fn execute(&self, sql: &str) -> Result<(), Fault> {
         self.conn.prepare_cached(sql)?.raw_execute()?;
         Ok(())
     }

@@ -25,7 +25,7 @@ fn deed(number: i64) -> Deed {
 }
 
 async fn filled(path: &Path, entries: i64) -> Store {
-    let store = Store::open(&Options::file(path)).unwrap();
+    let store = Store::open(&Options::sqlite(path)).unwrap();
     for number in 1..=entries {
         store.audit(deed(number)).await.unwrap();
     }
@@ -175,7 +175,7 @@ async fn whoever_goes_around_the_triggers_is_found() {
         }
         raw.execute_batch(forgery).unwrap();
         drop(raw);
-        let store = Store::open(&Options::file(&path)).unwrap();
+        let store = Store::open(&Options::sqlite(&path)).unwrap();
         let broken = store.verify_audit().await.unwrap().broken;
         assert_eq!(
             broken.as_ref().map(|(place, _)| *place),

@@ -2,18 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use interlock_protocol::Status;
-use interlock_store::{Error, Options, Place, Record, Store};
+use interlock_store::{Error, Location, Options, Record, Store};
 use rusqlite::Connection;
 
 use crate::support::*;
 
 /// A store with a session in it, closed.
 async fn made(path: &Path) {
-    let store = Store::open(&Options::file(path)).unwrap();
+    let store = Store::open(&Options::sqlite(path)).unwrap();
     let claim = claimed(&store, 1).await;
     let records = (1..200).map(|number| Record::Message(message(1, number, &"x".repeat(500))));
     store.append(batch(&claim, records.collect())).await.unwrap();
@@ -21,7 +21,7 @@ async fn made(path: &Path) {
 }
 
 /// What a case's error must be, given its path.
-type Expected = fn(PathBuf, Error) -> bool;
+type Expected = fn(Location, Error) -> bool;
 
 fn change(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
@@ -54,9 +54,9 @@ async fn a_file_that_cannot_be_used_says_why_and_stays_as_it_is() {
     fs::write(at("cut.db"), &bytes[..bytes.len() / 2]).unwrap();
 
     let cases: [(&str, Expected); 8] = [
-        ("notes.txt", |path, error| error == Error::NotADatabase { path }),
-        ("foreign.db", |path, error| error == Error::Foreign { path }),
-        ("nameless.db", |path, error| error == Error::Foreign { path }),
+        ("notes.txt", |store, error| error == Error::NotADatabase { store }),
+        ("foreign.db", |store, error| error == Error::Foreign { store }),
+        ("nameless.db", |store, error| error == Error::Foreign { store }),
         ("newer.db", |_, error| {
             error == Error::NewerSchema { found: 99, known: 6 }
         }),
@@ -65,39 +65,50 @@ async fn a_file_that_cannot_be_used_says_why_and_stays_as_it_is() {
         }),
         (
             "damaged.db",
-            |here, error| matches!(error, Error::Corrupt { path, .. } if path == here),
+            |here, error| matches!(error, Error::Corrupt { store, .. } if store == here),
         ),
         (
             "cut.db",
-            |here, error| matches!(error, Error::Corrupt { path, .. } if path == here),
+            |here, error| matches!(error, Error::Corrupt { store, .. } if store == here),
         ),
         ("notes.txt/a.db", |_, error| matches!(error, Error::Folder { .. })),
     ];
     for (name, expected) in cases {
         let path = at(name);
         let before = fs::read(&path).ok();
-        let error = Store::open(&Options::file(&path)).unwrap_err();
-        assert!(expected(path.clone(), error.clone()), "{name}: {error:?}");
+        let error = Store::open(&Options::sqlite(&path)).unwrap_err();
+        assert!(
+            expected(Location::sqlite(&path), error.clone()),
+            "{name}: {error:?}"
+        );
         assert_eq!(fs::read(&path).ok(), before, "{name} was changed");
     }
-    let error = Store::open(&Options::file(folder.path())).unwrap_err();
+    let error = Store::open(&Options::sqlite(folder.path())).unwrap_err();
     assert_eq!(
         error,
         Error::IsDirectory {
-            path: folder.path().to_owned()
+            store: Location::sqlite(folder.path())
         }
     );
-    let missing = Options::file(at("missing.db")).read_only();
+    let missing = Options::sqlite(at("missing.db")).read_only();
     let error = Store::open(&missing).unwrap_err();
     assert_eq!(
         error,
         Error::Missing {
-            path: at("missing.db")
+            store: Location::sqlite(at("missing.db"))
         }
+    );
+    let error = Store::open(&Options::sqlite(at("missing.db")).existing()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "there is no database at `sqlite:{}`; nothing was stored yet, or the path is another one",
+            at("missing.db").display()
+        )
     );
     assert!(!at("missing.db").exists(), "looking makes nothing");
     // Nothing can be made there, whoever asks.
-    let error = Store::open(&Options::file("/sys/interlock.db")).unwrap_err();
+    let error = Store::open(&Options::sqlite("/sys/interlock.db")).unwrap_err();
     assert!(matches!(error, Error::ReadOnly { .. }), "{error:?}");
 }
 
@@ -105,7 +116,7 @@ async fn a_file_that_cannot_be_used_says_why_and_stays_as_it_is() {
 async fn a_new_store_is_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/interlock/a.db");
-    let store = Store::open(&Options::file(&path)).unwrap();
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
     store.submit(new_session(1), &ROOM).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
@@ -122,13 +133,15 @@ async fn a_new_store_is_its_owners_alone() {
 async fn a_locked_database_says_so_and_work_goes_on_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let options = Options::file(&path).with_busy_timeout(Duration::from_millis(50));
+    let options = Options::sqlite(&path).with_busy_timeout(Duration::from_millis(50));
     let store = Store::open(&options).unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(
         store.submit(new_session(1), &ROOM).await,
-        Err(Error::Locked { path: path.clone() })
+        Err(Error::Locked {
+            store: Location::sqlite(&path)
+        })
     );
     assert!(store.session(&session_id(1)).await.is_err(), "others still read");
     other.execute_batch("COMMIT").unwrap();
@@ -139,7 +152,7 @@ async fn a_locked_database_says_so_and_work_goes_on_afterwards() {
 async fn a_body_that_is_not_the_one_that_was_sent_is_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let store = Store::open(&Options::file(&path)).unwrap();
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
     let claim = claimed(&store, 1).await;
     let records = vec![
         Record::Run(run(1)),
@@ -156,7 +169,7 @@ async fn a_body_that_is_not_the_one_that_was_sent_is_not_shown() {
 #[tokio::test]
 async fn a_closed_store_says_so_and_what_waited_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = Store::open(&options).unwrap();
     let waiting: Vec<_> = (0..200)
         .map(|number| {
@@ -190,7 +203,7 @@ async fn a_closed_store_says_so_and_what_waited_is_kept() {
 
 #[test]
 fn an_address_is_read_as_people_write_it() {
-    let file = |path: &str| Ok(Options::file(path));
+    let file = |path: &str| Ok(Options::sqlite(path));
     let cases: [(&str, Result<Options, Error>); 8] = [
         ("sqlite:/var/lib/a.db", file("/var/lib/a.db")),
         ("sqlite:a.db", file("a.db")),
@@ -221,6 +234,6 @@ fn an_address_is_read_as_people_write_it() {
         let read = serde_json::from_value::<Options>(serde_json::json!(text));
         assert_eq!(read.is_ok(), expected.is_ok(), "{text}");
     }
-    assert_eq!(Options::memory().place, Place::Memory);
-    assert_eq!(String::from(Options::file("/a.db")), "sqlite:/a.db");
+    assert_eq!(Options::memory().location, Location::memory());
+    assert_eq!(String::from(Options::sqlite("/a.db")), "sqlite:/a.db");
 }

@@ -95,7 +95,7 @@ fn kinds() -> Vec<EventBody> {
 }
 
 async fn whole(store: &Store) -> Vec<Placed> {
-    store.all_events(0, &[], 1_000_000).await.unwrap()
+    store.feed_page(0, &[], 1_000_000).await.unwrap().events
 }
 
 #[tokio::test]
@@ -171,14 +171,14 @@ async fn kinds_choose_and_places_go_on() {
             .cloned()
             .collect();
         assert_eq!(
-            store.all_events(0, kinds, 100).await.unwrap(),
+            store.feed_page(0, kinds, 100).await.unwrap().events,
             expected,
             "{kinds:?}"
         );
         let mut paged = Vec::new();
         let mut after = 0;
         loop {
-            let page = store.all_events(after, kinds, 2).await.unwrap();
+            let page = store.feed_page(after, kinds, 2).await.unwrap().events;
             let Some(last) = page.last() else { break };
             after = last.position;
             paged.extend(page);
@@ -228,7 +228,7 @@ async fn a_feed_begins_now_and_wakes_for_whatever_is_told() {
             "session.created"
         ]
     );
-    assert_eq!(feed.position(), store.last_position().await.unwrap());
+    assert_eq!(feed.position(), store.safe_position().await.unwrap());
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn whoever_stops_waiting_misses_nothing() {
 #[tokio::test]
 async fn what_another_process_keeps_comes_too() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let (here, there) = (Store::open(&options).unwrap(), Store::open(&options).unwrap());
     let mut feed = here.feed().await.unwrap();
     let waiting = tokio::spawn(async move { drain(&mut feed, 20).await });
@@ -278,6 +278,51 @@ async fn what_another_process_keeps_comes_too() {
     assert_eq!(waiting.await.unwrap(), whole(&here).await);
 }
 
+/// Positions are settled because `SQLite` lets one connection write at a time, whichever process it is of.
+#[tokio::test]
+async fn nobody_overtakes_a_transaction_that_commits_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
+    claimed(&store, 1).await;
+    let mut feed = store.feed().await.unwrap();
+    let before = feed.position();
+    let late = rusqlite::Connection::open(&path).unwrap();
+    late.execute_batch(
+        "BEGIN IMMEDIATE; \
+         INSERT INTO events (session, number, at, kind, body) SELECT session, 77, at, kind, body FROM events LIMIT 1;",
+    )
+    .unwrap();
+    let other = store.clone();
+    let writing = tokio::spawn(async move { other.submit(new_session(2), &ROOM).await });
+    for _ in 0..20 {
+        let page = store.feed_page(before, &[], 10).await.unwrap();
+        assert_eq!((page.events.len(), page.safe), (0, before));
+        assert!(!writing.is_finished(), "it waits for the first to end");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    late.execute_batch("COMMIT").unwrap();
+    writing.await.unwrap().unwrap();
+    let came = drain(&mut feed, 2).await;
+    let numbers: Vec<u64> = came.iter().map(|event| event.sequence.get()).collect();
+    assert_eq!(numbers, [77, 1]);
+    assert_eq!(feed.position(), store.safe_position().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_filter_does_not_hold_a_reader_back() {
+    let store = memory();
+    let claim = claimed(&store, 1).await;
+    store
+        .append(batch(&claim, vec![event("a"), event("b")]))
+        .await
+        .unwrap();
+    let page = store.feed_page(0, &["hold.opened"], 10).await.unwrap();
+    assert_eq!((page.events.len(), page.safe), (0, 4));
+    let page = store.feed_page(0, &["session.created"], 1).await.unwrap();
+    assert_eq!((page.events.len(), page.safe), (1, 1));
+}
+
 #[tokio::test]
 async fn a_place_is_never_given_twice() {
     let store = memory();
@@ -286,7 +331,7 @@ async fn a_place_is_never_given_twice() {
         .append(batch(&claim, vec![event("x"), status(Status::Completed)]))
         .await
         .unwrap();
-    let last = store.last_position().await.unwrap();
+    let last = store.safe_position().await.unwrap();
     let at_once = Retention {
         sessions_days: Some(0),
         purge_days: Some(0),
@@ -295,7 +340,7 @@ async fn a_place_is_never_given_twice() {
     store.retain(&at_once, at(40 * day)).await.unwrap();
     assert_eq!(store.retain(&at_once, at(80 * day)).await.unwrap().purged, 1);
     assert_eq!(whole(&store).await, []);
-    assert_eq!(store.last_position().await, Ok(last), "positions only grow");
+    assert_eq!(store.safe_position().await, Ok(last), "positions only grow");
     store.submit(new_session(2), &ROOM).await.unwrap();
     assert_eq!(whole(&store).await[0].position, last + 1);
 }
@@ -310,7 +355,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let store = Store::open(&Options::file(folder.path().join("a.db"))).unwrap();
+            let store = Store::open(&Options::sqlite(folder.path().join("a.db"))).unwrap();
             let mut feed = store.feed().await.unwrap();
             let mut claims = Vec::new();
             for session in 1..5 {

@@ -398,7 +398,7 @@ async fn a_link_does_not_switch_the_mark_off() {
         let folder = root.join("data");
         std::fs::create_dir(&folder).unwrap();
         let file = folder.join("interlock.db");
-        let mut options = interlock_store::Options::file(&file);
+        let mut options = interlock_store::Options::sqlite(&file);
         let store = Store::open_signed(&options, place.keyring()).unwrap();
         ended(&store, 1).await;
         store.close().await;
@@ -420,7 +420,7 @@ async fn a_link_does_not_switch_the_mark_off() {
                 std::fs::rename(&folder, root.join("away")).unwrap();
                 std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
             }
-            "other name" => options = interlock_store::Options::file(&older),
+            "other name" => options = interlock_store::Options::sqlite(&older),
             _ => {
                 std::fs::remove_dir_all(place.marks()).unwrap();
                 std::fs::copy(&older, &file).unwrap();
@@ -463,7 +463,7 @@ async fn a_link_does_not_switch_the_mark_off() {
 async fn stores_of_one_key_are_apart() {
     let place = Place::new();
     for name in ["one.db", "two.db"] {
-        let options = interlock_store::Options::file(place.root.path().join(name));
+        let options = interlock_store::Options::sqlite(place.root.path().join(name));
         for number in 0..3 {
             let store = Store::open_signed(&options, place.keyring()).unwrap();
             if number > 0 {
@@ -476,6 +476,6 @@ async fn stores_of_one_key_are_apart() {
     let blocked = place.root.path().join("blocked");
     std::fs::write(&blocked, "a file").unwrap();
     let keyring = Keyring::signing(signer()).keeping_marks(blocked.join("marks"));
-    let options = interlock_store::Options::file(place.root.path().join("one.db"));
+    let options = interlock_store::Options::sqlite(place.root.path().join("one.db"));
     Store::open_signed(&options, keyring).unwrap().close().await;
 }

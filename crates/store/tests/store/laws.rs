@@ -133,7 +133,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(4).enable_all().build().unwrap();
         runtime.block_on(async {
-            let store = Store::open(&Options::file(folder.path().join("a.db"))).unwrap();
+            let store = Store::open(&Options::sqlite(folder.path().join("a.db"))).unwrap();
             let mut tasks = Vec::new();
             for (session, count) in (1..).zip(counts) {
                 let claim = claimed(&store, session).await;

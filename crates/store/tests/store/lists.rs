@@ -435,14 +435,17 @@ async fn what_a_deleted_session_did_is_in_no_list_and_comes_back() {
     assert_eq!(left(&store).await, [0; 6]);
     assert_eq!(store.gone(asked).await, Ok(vec![session_id(1), session_id(3)]));
     for kinds in [&[], kinds] {
-        let events = store.all_events(0, kinds, 100).await.unwrap();
+        let events = store.feed_page(0, kinds, 100).await.unwrap().events;
         assert_eq!(sessions(events), BTreeSet::from([session_id(2)]));
     }
     let own = store.session_events(&session_id(1), Sequence::START, 100).await;
     assert_eq!(own, Ok(vec![]));
     store.restore(&session_id(1)).await.unwrap();
     assert_eq!(left(&store).await, before);
-    assert_eq!(sessions(store.all_events(0, kinds, 100).await.unwrap()), both);
+    assert_eq!(
+        sessions(store.feed_page(0, kinds, 100).await.unwrap().events),
+        both
+    );
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails where it likes")]
 
 mod audit;
+mod boundary;
 mod faults;
 mod feed;
 mod forged;

@@ -37,7 +37,7 @@ impl Place {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options::file(self.file())
+        Options::sqlite(self.file())
     }
 
     pub(crate) fn marks(&self) -> PathBuf {
@@ -153,7 +153,7 @@ async fn an_older_copy_is_not_taken_for_the_newest_one() {
         place.put(copy);
         let refused = place.open().unwrap_err();
         assert!(
-            matches!(&refused, Error::Behind { file, .. } if *file == place.mark()),
+            matches!(&refused, Error::Behind { mark, .. } if *mark == place.mark().display().to_string()),
             "step {step}: {refused}"
         );
         assert!(

@@ -72,7 +72,7 @@ async fn notes_are_found_by_their_words() {
 #[tokio::test]
 async fn a_note_comes_back_as_it_was_and_is_kept_once() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = filled(&options).await;
     store.remember(note(1, None, "another text")).await.unwrap();
     store.close().await;

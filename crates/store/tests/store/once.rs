@@ -258,7 +258,7 @@ async fn only_what_people_do_needs_no_claim() {
 #[tokio::test]
 async fn one_of_many_who_decide_at_once_wins() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let stores: Vec<Store> = (0..4).map(|_| Store::open(&options).unwrap()).collect();
     let claim = claimed(&stores[0], 1).await;
     for round in 0..20 {

@@ -103,7 +103,7 @@ async fn people_come_back_as_they_were_and_names_and_identities_are_taken_once()
 #[tokio::test]
 async fn whoever_had_an_odd_name_before_keeps_it() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = Store::open(&options).unwrap();
     store.create_user(user("ada", Role::Admin)).await.unwrap();
     store.close().await;
@@ -282,7 +282,7 @@ async fn a_visit_is_noted_at_most_once_a_minute() {
 #[tokio::test]
 async fn where_nothing_can_be_written_one_can_still_be_known() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = Store::open(&options).unwrap();
     store.create_user(user("ada", Role::Admin)).await.unwrap();
     store.create_login(login("a", "ada", at(100))).await.unwrap();
@@ -294,7 +294,7 @@ async fn where_nothing_can_be_written_one_can_still_be_known() {
 #[tokio::test]
 async fn of_two_who_use_a_link_at_once_one_comes_in() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let stores = [Store::open(&options).unwrap(), Store::open(&options).unwrap()];
     stores[0].create_user(user("ada", Role::Admin)).await.unwrap();
     for round in 0..20 {

@@ -59,7 +59,7 @@ fn child() {
         .enable_all()
         .build()
         .unwrap();
-    let options = Options::file(file);
+    let options = Options::sqlite(file);
     match what.as_str() {
         "append" => runtime.block_on(append_until_killed(&options)),
         "claim" => runtime.block_on(claim_all(&options)),
@@ -111,7 +111,7 @@ async fn append_until_killed(options: &Options) {
 }
 
 async fn intact_with(path: &Path, acknowledged: &BTreeMap<u64, Vec<(u64, u64)>>) {
-    let store = Store::open(&Options::file(path)).unwrap();
+    let store = Store::open(&Options::sqlite(path)).unwrap();
     store.integrity().await.unwrap();
     for session in 0..SESSIONS {
         let id = session_id(session);
@@ -142,7 +142,7 @@ async fn intact_with(path: &Path, acknowledged: &BTreeMap<u64, Vec<(u64, u64)>>)
 async fn what_was_acknowledged_survives_a_sudden_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let store = Store::open(&Options::file(&path)).unwrap();
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
     for session in 0..SESSIONS {
         store.submit(new_session(session), &ROOM).await.unwrap();
     }
@@ -209,7 +209,7 @@ async fn claim_all(options: &Options) {
 async fn two_processes_claim_each_session_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let store = Store::open(&Options::file(&path)).unwrap();
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
     for session in 0..200 {
         store.submit(new_session(session), &ROOM).await.unwrap();
     }
@@ -241,7 +241,7 @@ async fn approve_when_told(options: &Options) {
 async fn of_two_processes_that_approve_at_once_one_wins() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let store = Store::open(&Options::file(&path)).unwrap();
+    let store = Store::open(&Options::sqlite(&path)).unwrap();
     let claim = claimed(&store, 1).await;
     let holds = (0..30).map(|number| Record::Hold(hold(1, number))).collect();
     store.append(batch(&claim, holds)).await.unwrap();
@@ -303,7 +303,7 @@ async fn fill_a_small_disk(options: &Options) {
     let store = Store::open(options).unwrap();
     say("opened");
     let claim = claimed(&store, 1).await;
-    let path = options.path().unwrap();
+    let path = Path::new(options.location.local_file().unwrap());
     let ballast = path.with_extension("ballast");
     std::fs::write(&ballast, vec![0; 1 << 20]).unwrap();
     let mut kept = 0;
@@ -351,7 +351,9 @@ async fn look_where_nothing_can_be_written(options: &Options) {
     claimed(&store, 1).await;
     store.close().await;
     drop(store);
-    let folder = options.path().unwrap().parent().unwrap();
+    let folder = Path::new(options.location.local_file().unwrap())
+        .parent()
+        .unwrap();
     let done = Command::new("mount")
         .args(["-o", "remount,ro"])
         .arg(folder)

@@ -65,7 +65,7 @@ async fn the_same_key_is_the_same_session_and_a_full_queue_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_session_is_claimed_once_and_never_too_many_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let stores = [Store::open(&options).unwrap(), Store::open(&options).unwrap()];
     for number in 0..200 {
         stores[0].submit(new_session(number), &ROOM).await.unwrap();
@@ -345,7 +345,7 @@ async fn only_what_waits_can_be_claimed_or_put_back() {
 #[tokio::test]
 async fn a_worker_that_waits_is_woken_from_here_and_from_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let here = Store::open(&options).unwrap();
     let elsewhere = Store::open(&options).unwrap();
     let long = Duration::from_mins(1);

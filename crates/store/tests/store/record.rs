@@ -38,7 +38,7 @@ fn everything() -> Vec<Record> {
 #[tokio::test]
 async fn everything_comes_back_as_it_was_also_from_another_process() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::file(folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = Store::open(&options).unwrap();
     let claim = claimed(&store, 1).await;
     let kept = store.append(batch(&claim, everything())).await.unwrap();

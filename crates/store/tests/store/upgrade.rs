@@ -98,11 +98,14 @@ async fn told(store: &Store) -> Vec<(String, String)> {
     );
     tell(
         "events".to_owned(),
-        format!("{:#?}", store.all_events(0, &[], 1000).await),
+        format!(
+            "{:#?}",
+            store.feed_page(0, &[], 1000).await.map(|page| page.events)
+        ),
     );
     tell(
         "position".to_owned(),
-        format!("{:?}", store.last_position().await),
+        format!("{:?}", store.safe_position().await),
     );
     tell(
         "notes".to_owned(),
@@ -285,17 +288,17 @@ fn backups(folder: &Path) -> Vec<String> {
 async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let (today, old) = (folder.path().join("today.db"), folder.path().join("old.db"));
-    let store = Store::open(&Options::file(&today)).unwrap();
+    let store = Store::open(&Options::sqlite(&today)).unwrap();
     fill(&store).await;
     let expected = told(&store).await;
     let used = store.tool_use(at(0)).await.unwrap();
     assert!(used.len() == 1 && used[0].calls == 3, "{used:?}");
     store.close().await;
     older(&old, &today);
-    let read_only = Store::open(&Options::file(&old).read_only()).map(|_| ());
+    let read_only = Store::open(&Options::sqlite(&old).read_only()).map(|_| ());
     assert_eq!(read_only, Err(Error::OlderSchema { found: 3, known: 6 }));
     for time in ["brought up to date", "opened again"] {
-        let store = Store::open(&Options::file(&old)).unwrap();
+        let store = Store::open(&Options::sqlite(&old)).unwrap();
         for ((name, found), (_, expected)) in told(&store).await.into_iter().zip(&expected) {
             assert_eq!(&found, expected, "{time}: {name}");
         }
@@ -305,8 +308,8 @@ async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is
         store.close().await;
     }
     // It goes on as if it had never been older: with the next place, the next count, and words that are found.
-    let store = Store::open(&Options::file(&old)).unwrap();
-    let before = store.last_position().await.unwrap();
+    let store = Store::open(&Options::sqlite(&old)).unwrap();
+    let before = store.safe_position().await.unwrap();
     let claim = claimed(&store, 9).await;
     // Whoever wrote before still does.
     let taken = Record::Started(call(9, 8, ToolKind::Write, 6));
@@ -320,7 +323,7 @@ async fn a_database_of_before_the_lists_says_what_a_new_one_says_also_when_it_is
     let write = call(9, 9, ToolKind::Write, 5);
     let records = vec![Record::Started(write), refused(9, ErrorCode::FsmBlocked)];
     store.append(batch(&claim, records)).await.unwrap();
-    let events = store.all_events(before, &[], 100).await.unwrap();
+    let events = store.feed_page(before, &[], 100).await.unwrap().events;
     assert!(
         events.first().is_some_and(|event| event.position > before),
         "{events:?}"
@@ -351,11 +354,11 @@ fn what_was_learned_before_the_lists_is_backed_up_as_it_was() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = Store::open(&Options::file(&today)).unwrap();
+        let store = Store::open(&Options::sqlite(&today)).unwrap();
         fill(&store).await;
         store.close().await;
         older(&old, &today);
-        Store::open(&Options::file(&old)).unwrap().close().await;
+        Store::open(&Options::sqlite(&old)).unwrap().close().await;
     });
     let count = |path: &Path, table: &str| -> i64 {
         let conn = Connection::open(path).unwrap();

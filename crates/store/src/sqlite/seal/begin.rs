@@ -11,6 +11,7 @@ use super::{
 use crate::Error;
 use crate::mark::Mark;
 use crate::sqlite::audit::added_after;
+use crate::sqlite::fault::Fault;
 use crate::sqlite::migrate;
 use crate::sqlite::read::{hash, number};
 
@@ -20,7 +21,7 @@ pub(in crate::sqlite) fn begin(
     conn: &Connection,
     keyring: Option<&Keyring>,
     mark: Option<&Mark>,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     begin_with(conn, keyring, mark, Found::Checked)
 }
 
@@ -29,7 +30,7 @@ pub(in crate::sqlite) fn adopt(
     conn: &Connection,
     keyring: Option<&Keyring>,
     mark: Option<&Mark>,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     begin_with(conn, keyring, mark, Found::Adopted)
 }
 
@@ -45,15 +46,15 @@ fn begin_with(
     keyring: Option<&Keyring>,
     mark: Option<&Mark>,
     found: Found,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let Some(keyring) = keyring else {
         return match last(conn)? {
-            Some(_) => Err(Error::NoSigningKey),
+            Some(_) => Err(Error::NoSigningKey.into()),
             None => Ok(()),
         };
     };
     if keyring.signer().is_none() {
-        return Err(Error::NoSigningKey);
+        return Err(Error::NoSigningKey.into());
     }
     conn.execute_batch(NOTE_CHANGES)?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
@@ -88,7 +89,7 @@ pub(super) fn begin_signing(
     keyring: &Keyring,
     mark: Option<&Mark>,
     found: Found,
-) -> Result<bool, Error> {
+) -> Result<bool, Fault> {
     // What a planted trigger writes would be signed with the rest.
     migrate::check_schema(conn)?;
     note_seals(conn)?;
@@ -99,14 +100,16 @@ pub(super) fn begin_signing(
             Some(why) => {
                 return Err(Error::Seals {
                     why: format!("seal 1: {why}"),
-                });
+                }
+                .into());
             }
             None => newest_fits(conn, keyring)?,
         },
         None if signed => {
             return Err(Error::Seals {
                 why: "the first seal is missing".to_owned(),
-            });
+            }
+            .into());
         }
         None => {}
     }
@@ -120,8 +123,10 @@ pub(super) fn begin_signing(
         }
         let (sessions, entries) = (sessions(conn)?, unsigned(conn, keyring)?);
         match entries {
-            _ if !signed && (sessions > 0 || entries.is_some()) => return Err(Error::Unsealed { sessions }),
-            Some(why) => return Err(Error::Unsigned { why }),
+            _ if !signed && (sessions > 0 || entries.is_some()) => {
+                return Err(Error::Unsealed { sessions }.into());
+            }
+            Some(why) => return Err(Error::Unsigned { why }.into()),
             None => {}
         }
     }
@@ -145,7 +150,8 @@ pub(super) fn begin_signing(
             (Found::Checked, sessions) => {
                 return Err(Error::Unsealed {
                     sessions: sessions as u64,
-                });
+                }
+                .into());
             }
         }
     }
@@ -166,15 +172,16 @@ pub(super) fn own_beginning(first: &Kept) -> Option<ContentHash> {
 }
 
 /// The store reaches as far as each of its marks, and has one if it holds anything.
-pub(super) fn check_mark(conn: &Connection, keyring: &Keyring, mark: &Mark) -> Result<(), Error> {
+pub(super) fn check_mark(conn: &Connection, keyring: &Keyring, mark: &Mark) -> Result<(), Fault> {
     let marks = mark.read(keyring)?;
     for (file, marked) in &marks {
         if let Some(why) = misfit(conn, marked)? {
             return Err(Error::Behind {
-                file: file.clone(),
+                mark: file.display().to_string(),
                 at: marked.at,
                 why,
-            });
+            }
+            .into());
         }
     }
     mark.led_elsewhere()?;
@@ -185,11 +192,11 @@ pub(super) fn check_mark(conn: &Connection, keyring: &Keyring, mark: &Mark) -> R
     let holds_anything = seals > 1 || (seals > 0 && (entries > 0 || sessions(conn)? > 0));
     if marks.is_empty() && holds_anything && mark.is_usable() {
         return Err(Error::Mark {
-            file: mark.file().to_owned(),
+            mark: mark.file().display().to_string(),
             why: "it is missing, and the store is signed: the store was moved here or exchanged for another one, or its mark was \
                   removed"
                 .to_owned(),
-        });
+        }.into());
     }
     Ok(())
 }
@@ -203,7 +210,7 @@ pub(super) fn says_older(first: &Kept) -> bool {
 }
 
 /// The sessions that no seal says anything about.
-fn without_seal(conn: &Connection) -> Result<Vec<String>, Error> {
+fn without_seal(conn: &Connection) -> Result<Vec<String>, Fault> {
     Ok(conn
         .prepare(
             "SELECT id FROM main.sessions NOT INDEXED \
@@ -214,43 +221,41 @@ fn without_seal(conn: &Connection) -> Result<Vec<String>, Error> {
 }
 
 /// Signs what each session without a seal is now, and that it is older than signing.
-fn seal_older(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+fn seal_older(conn: &Connection, keyring: &Keyring) -> Result<(), Fault> {
     for id in without_seal(conn)? {
         seal(conn, keyring, &id, OLDER)?;
     }
     Ok(())
 }
 
-pub(super) fn sessions(conn: &Connection) -> Result<u64, Error> {
+pub(super) fn sessions(conn: &Connection) -> Result<u64, Fault> {
     number(conn.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?)
 }
 
 /// The newest seal and checkpoint are by keys that are trusted: a wrong key is noticed when the store is opened.
-pub(super) fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Error> {
+pub(super) fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Fault> {
     let newest = last(conn)?.map_or(0, |(number, _)| number);
-    match seal_row(conn, newest)? {
-        Some(row) => match row.fault(keyring) {
-            Some(why) => Err(Error::Seals {
-                why: format!("seal {}: {why}", row.number),
-            }),
-            None => Ok(()),
-        },
-        None => Ok(()),
-    }?;
+    if let Some(row) = seal_row(conn, newest)?
+        && let Some(why) = row.fault(keyring)
+    {
+        let why = format!("seal {}: {why}", row.number);
+        return Err(Error::Seals { why }.into());
+    }
     match last_checkpoint(conn)? {
         Some(last) if !keyring.trusts(&last.public_key) => Err(Error::Seals {
             why: format!(
                 "checkpoint {}: it is signed by the key {}, which is not trusted",
                 last.number, last.public_key
             ),
-        }),
+        }
+        .into()),
         _ => Ok(()),
     }
 }
 
 /// Why the end of the audit log must not be signed: something other than a stop of all writes was added to it, or it was
 /// cut, since the last checkpoint. Asked when no transaction of this process has added to it.
-pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<String>, Error> {
+pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<String>, Fault> {
     let signed = last_checkpoint(conn)?;
     if let Some(checkpoint) = &signed
         && !checkpoint.verifies(keyring)
@@ -299,7 +304,7 @@ mod tests {
         let state = || seal_state(&conn, Some(&keyring), "ses_1").unwrap();
         assert!(matches!(state(), SealState::Altered { .. }), "{:?}", state());
         let begin = |found| begin_signing(&conn, &keyring, None, found);
-        assert_eq!(begin(Found::Checked), Err(Error::Unsealed { sessions: 1 }));
+        assert_eq!(begin(Found::Checked), Err(Error::Unsealed { sessions: 1 }.into()));
         assert_eq!(begin(Found::Adopted), Ok(false));
         assert_eq!(state(), SealState::Older);
         assert_eq!(begin(Found::Checked), Ok(false));

@@ -7,13 +7,14 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::last;
 use crate::Error;
 use crate::seal::{Checkpoint, HeadFound};
+use crate::sqlite::fault::Fault;
 use crate::sqlite::read::{hash, number, time};
 
 /// The number and the signature of a checkpoint.
 pub(in crate::sqlite) type Signed = (i64, Vec<u8>);
 
 /// Signs the end of the audit log and of the seals, if one of them moved or the key is a new one.
-pub(super) fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<Option<Signed>, Error> {
+pub(super) fn checkpoint(conn: &Connection, keyring: &Keyring) -> Result<Option<Signed>, Fault> {
     let signer = keyring.signer().ok_or(Error::NoSigningKey)?;
     let (audit_number, audit_hash): (i64, Vec<u8>) = conn
         .prepare_cached("SELECT number, hash FROM audit_end")?
@@ -108,7 +109,7 @@ impl Checkpoint {
 pub(super) const CHECKPOINT: &str = "SELECT number, at, audit_number, audit_hash, seal_number, seal_hash, public_key, signature \
                           FROM checkpoints";
 
-pub(super) fn to_checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {
+pub(super) fn to_checkpoint(row: &Row<'_>) -> Result<Checkpoint, Fault> {
     Ok(Checkpoint {
         number: number(row.get(0)?)?,
         at: time(row.get(1)?)?,
@@ -116,12 +117,12 @@ pub(super) fn to_checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {
         audit_hash: hash(&row.get::<_, Vec<u8>>(3)?)?,
         seal_number: number(row.get(4)?)?,
         seal_hash: hash(&row.get::<_, Vec<u8>>(5)?)?,
-        public_key: PublicKey::from_bytes(&row.get::<_, Vec<u8>>(6)?).map_err(Error::corrupt)?,
-        signature: Signature::from_bytes(&row.get::<_, Vec<u8>>(7)?).map_err(Error::corrupt)?,
+        public_key: PublicKey::from_bytes(&row.get::<_, Vec<u8>>(6)?).map_err(Fault::corrupt)?,
+        signature: Signature::from_bytes(&row.get::<_, Vec<u8>>(7)?).map_err(Fault::corrupt)?,
     })
 }
 
-pub(crate) fn last_checkpoint(conn: &Connection) -> Result<Option<Checkpoint>, Error> {
+pub(crate) fn last_checkpoint(conn: &Connection) -> Result<Option<Checkpoint>, Fault> {
     let found = crate::sqlite::read::rows(
         conn,
         &format!("{CHECKPOINT} ORDER BY number DESC LIMIT 1"),
@@ -132,7 +133,7 @@ pub(crate) fn last_checkpoint(conn: &Connection) -> Result<Option<Checkpoint>, E
 }
 
 /// The hash of an entry of the audit log; of nothing for number 0.
-pub(super) fn entry_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Error> {
+pub(super) fn entry_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Fault> {
     if number == 0 {
         return Ok(Some(ContentHash::of("").as_bytes().to_vec()));
     }
@@ -142,7 +143,7 @@ pub(super) fn entry_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8
         .optional()?)
 }
 
-pub(super) fn seal_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Error> {
+pub(super) fn seal_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Fault> {
     Ok(conn
         .prepare_cached("SELECT hash FROM seals WHERE number = ?")?
         .query_row([i64::try_from(number).unwrap_or(i64::MAX)], |row| row.get(0))
@@ -151,7 +152,7 @@ pub(super) fn seal_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>
 
 /// Why the store does not hold what a checkpoint signs; nothing where it does. Whether the checkpoint itself counts is
 /// another question.
-pub(crate) fn misfit(conn: &Connection, checkpoint: &Checkpoint) -> Result<Option<String>, Error> {
+pub(crate) fn misfit(conn: &Connection, checkpoint: &Checkpoint) -> Result<Option<String>, Fault> {
     let one = |what: &str, number: u64, signed: &ContentHash, found: Option<Vec<u8>>| match found {
         Some(found) if found == signed.as_bytes() => None,
         Some(_) => Some(format!("{what} {number} is not the one that was signed")),
@@ -176,8 +177,8 @@ pub(crate) fn misfit(conn: &Connection, checkpoint: &Checkpoint) -> Result<Optio
 }
 
 /// What has this hash: an entry of the audit log, or a seal.
-pub(crate) fn find_head(conn: &Connection, hash: &ContentHash) -> Result<Option<HeadFound>, Error> {
-    let of = |table: &str| -> Result<Option<u64>, Error> {
+pub(crate) fn find_head(conn: &Connection, hash: &ContentHash) -> Result<Option<HeadFound>, Fault> {
+    let of = |table: &str| -> Result<Option<u64>, Fault> {
         conn.prepare_cached(&format!("SELECT number FROM {table} WHERE hash = ?"))?
             .query_row([hash.as_bytes()], |row| row.get(0))
             .optional()?

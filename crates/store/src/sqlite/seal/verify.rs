@@ -16,10 +16,11 @@ use crate::mark::Mark;
 use crate::seal::{MarkState, Problem, RecordVerified, SealState};
 use crate::sqlite::audit::verify_audit;
 use crate::sqlite::digest;
+use crate::sqlite::fault::Fault;
 use crate::sqlite::fault::text;
 
 /// Whether a session's rows are what was signed.
-pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Error> {
+pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Fault> {
     match keyring {
         Some(keyring) => state_by(conn, keyring, id, looked_up(conn, id)?),
         None => Ok(SealState::Unsigned),
@@ -32,7 +33,7 @@ pub(super) fn state_by(
     keyring: &Keyring,
     id: &str,
     newest: Option<i64>,
-) -> Result<SealState, Error> {
+) -> Result<SealState, Fault> {
     let altered = |what: String| Ok(SealState::Altered { what });
     let Some((key, status)) = digest::key_and_status(conn, id)? else {
         return altered("the session is missing".to_owned());
@@ -85,7 +86,7 @@ pub(super) fn state_by(
 /// Nobody goes on with a session whose rows are not what was signed.
 ///
 /// What this transaction changed itself was checked before that, and is sealed when it is committed.
-pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &SessionId) -> Result<(), Error> {
+pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &SessionId) -> Result<(), Fault> {
     let Some(keyring) = keyring else {
         return Ok(());
     };
@@ -96,12 +97,13 @@ pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &Sess
         SealState::Altered { what } => Err(Error::Altered {
             session: session.clone(),
             what,
-        }),
+        }
+        .into()),
         SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => Ok(()),
     }
 }
 
-pub(super) fn is_changed(conn: &Connection, session: &SessionId) -> Result<bool, Error> {
+pub(super) fn is_changed(conn: &Connection, session: &SessionId) -> Result<bool, Fault> {
     Ok(conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM changed WHERE id = ?)")?
         .query_row([session.as_str()], |row| row.get(0))?)
@@ -113,7 +115,7 @@ pub(crate) fn verify_record(
     keyring: &Keyring,
     mark: Option<&Mark>,
     sessions: bool,
-) -> Result<RecordVerified, Error> {
+) -> Result<RecordVerified, Fault> {
     // Read before anything else: the store may go on while it is checked, and then it is ahead of its mark.
     let marked = mark.map(|mark| {
         let marks = mark.led_elsewhere().and_then(|()| mark.read(keyring));
@@ -144,7 +146,7 @@ pub(crate) fn verify_record(
                 }
                 if found.mark == MarkState::None {
                     found.mark = MarkState::Kept {
-                        file,
+                        file: file.display().to_string(),
                         checkpoint: Box::new(checkpoint),
                     };
                 }
@@ -185,7 +187,7 @@ struct Walked {
 }
 
 /// Every index says what its table says. Rows that an index leaves out would not be seen by whatever reads by it.
-fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -> Result<(), Error> {
+fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -> Result<(), Fault> {
     let mut tables = BTreeSet::from(SIGNED_TABLES);
     if sessions {
         tables.extend(digest::tables());
@@ -193,7 +195,7 @@ fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -
     for table in tables {
         match crate::sqlite::open::integrity(conn, &format!("PRAGMA integrity_check('{table}')")) {
             Ok(()) => {}
-            Err(Error::Corrupt { what, .. }) => found.problem(format!("table {table}"), what),
+            Err(Fault::Corrupt(what)) => found.problem(format!("table {table}"), what),
             Err(error) => return Err(error),
         }
     }
@@ -201,7 +203,7 @@ fn walk_indexes(conn: &Connection, sessions: bool, found: &mut RecordVerified) -
 }
 
 /// Each seal follows the one before it and is signed.
-fn walk_seals(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<Walked, Error> {
+fn walk_seals(conn: &Connection, keyring: &Keyring, found: &mut RecordVerified) -> Result<Walked, Fault> {
     let mut walked = Walked::default();
     let mut statement = conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM main.seals NOT INDEXED ORDER BY number"
@@ -234,7 +236,7 @@ fn walk_checkpoints(
     keyring: &Keyring,
     seals: &[Vec<u8>],
     found: &mut RecordVerified,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let all = crate::sqlite::read::rows(conn, &format!("{CHECKPOINT} ORDER BY number"), [], to_checkpoint)?;
     for checkpoint in all {
         found.checkpoints += 1;
@@ -297,7 +299,7 @@ fn walk_sessions(
     keyring: &Keyring,
     newest: &HashMap<String, (i64, bool)>,
     found: &mut RecordVerified,
-) -> Result<(), Error> {
+) -> Result<(), Fault> {
     let mut ids: BTreeSet<String> = conn
         .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS NOT 0")?
         .query_map([], |row| row.get(0))?
@@ -321,7 +323,7 @@ fn walk_sessions(
 }
 
 /// The id of a session by its row number.
-pub(in crate::sqlite) fn id_of(conn: &Connection, key: i64) -> Result<SessionId, Error> {
+pub(in crate::sqlite) fn id_of(conn: &Connection, key: i64) -> Result<SessionId, Fault> {
     let id: String = conn
         .prepare_cached("SELECT id FROM sessions WHERE key = ?")?
         .query_row([key], |row| row.get(0))?;
