@@ -37,14 +37,16 @@ fn sequence(text: &str) -> usize {
     };
     match kind {
         b'[' => {
+            // A C1 character may stand in a string of JSON as it is: what ends or escapes that is no part of a sequence.
+            let of_json = |byte: u8| bytes[0] != ESCAPE && matches!(byte, b'"' | b'\\');
             let body = bytes[start.min(bytes.len())..]
                 .iter()
                 .take(64)
-                .take_while(|byte| (0x20..0x40).contains(*byte))
+                .take_while(|byte| (0x20..0x40).contains(*byte) && !of_json(**byte))
                 .count();
             let end = start + body;
             match bytes.get(end) {
-                Some(0x40..=0x7e) => end + 1,
+                Some(last @ 0x40..=0x7e) if !of_json(*last) => end + 1,
                 _ => end.min(bytes.len()),
             }
         }
@@ -73,6 +75,17 @@ fn sequence(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_string_of_json_stays_one() {
+        for (text, expected) in [
+            ("{\"a\":\"\u{9b}\",\"b\":1}", "{\"a\":\"\",\"b\":1}"),
+            ("[\"\u{9b}\\\"x\"]", "[\"\\\"x\"]"),
+            ("[\"\u{9b}31mred\"]", "[\"red\"]"),
+        ] {
+            assert_eq!(super::strip(text), expected);
+        }
+    }
+
     #[test]
     fn sequences_are_removed_and_text_stays() {
         for (text, expected) in [

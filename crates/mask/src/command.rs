@@ -104,7 +104,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["crypt", "hmac", "passphrase"],
         around: Around::Call,
         trigger: r"(?i-u)(?:crypt(?:_bytea)?|hmac|passphrase)[ \t]*\(",
-        pattern: r"(?i-u:\b(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt|des_(?:en|de)crypt|hmac))[ \t]*\([^()\n]{1,200},[ \t]*'([^'\n]{4,})'|(?i-u:\b(?:en|de)cryptbypassphrase)[ \t]*\([ \t]*N?'([^'\n]{4,})'",
+        pattern: r"(?i-u:\b(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt|des_(?:en|de)crypt|hmac))[ \t]*\([^()\n]+,[ \t]*'([^'\n]{4,})'|(?i-u:\b(?:en|de)cryptbypassphrase)[ \t]*\([ \t]*N?'([^'\n]{4,})'",
         scope: Scope::Lines,
         find: Find::In(first_group),
     },

@@ -506,6 +506,8 @@ pub(crate) fn first_group(regex: &Regex, text: &str, kind: Kind, spans: &mut Spa
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::hir::{Hir, HirKind};
+
     use super::{Finders, Spans};
 
     /// An anchor that a match does without would lose secrets.
@@ -536,6 +538,28 @@ mod tests {
                     ready.finder.pattern
                 );
             }
+        }
+    }
+
+    /// A counted repetition is as many states as it counts. With thousands of them a search for groups copies all of them at
+    /// every character.
+    #[test]
+    fn no_pattern_counts_far() {
+        fn states(part: &Hir) -> u32 {
+            match part.kind() {
+                HirKind::Repetition(repetition) => {
+                    let times = repetition.max.unwrap_or(repetition.min).max(1);
+                    times.saturating_mul(states(&repetition.sub))
+                }
+                HirKind::Capture(capture) => states(&capture.sub),
+                HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().map(states).sum(),
+                HirKind::Literal(literal) => u32::try_from(literal.0.len()).unwrap(),
+                HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => 1,
+            }
+        }
+        for pattern in Finders::built_in().unwrap().patterns() {
+            let parsed = regex_syntax::parse(pattern).unwrap();
+            assert!(states(&parsed) <= 2000, "{}: {pattern}", states(&parsed));
         }
     }
 

@@ -138,7 +138,7 @@ const SCHEMES: &[&str] = &[
 
 /// The word of a header's value at this place.
 fn word_at(text: &str, at: usize) -> Range<usize> {
-    let ends = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '\\');
+    let ends = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '\\' | '`');
     let rest = &text[at..];
     let length = rest.find(ends).unwrap_or(rest.len());
     looked_at(length);
@@ -206,7 +206,14 @@ fn authorization(regex: &Regex, text: &str, kind: Kind, spans: &mut Spans) {
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
         };
         let code = is_expression(word) || word.contains("${") || word.contains("{}");
-        if is_placeholder(word) || ordinary || code || word.starts_with(['{', '[', '(', '<', ':', '&']) {
+        // `Bearer …`, `Bearer ilk_…`: an example.
+        let example = word.strip_suffix('…').is_some_and(|begin| begin.len() <= 4);
+        if is_placeholder(word)
+            || ordinary
+            || code
+            || example
+            || word.starts_with(['{', '[', '(', '<', ':', '&'])
+        {
             continue;
         }
         // `PVEAPIToken=user@realm!id=…` keeps its user: another finder masks what is behind it.

@@ -1,9 +1,10 @@
 //! Which names of keys say that their value is a secret.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::Kind;
+use crate::work::looked_at;
 
 /// Longer names are none.
 const MAX_NAME: usize = 128;
@@ -543,6 +544,7 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     {
         return None;
     }
+    looked_at(name.len());
     let mut plain = [0_u8; MAX_NAME];
     let mut length = 0;
     for byte in name
@@ -559,8 +561,12 @@ pub(crate) fn kind_of(name: &str) -> Option<Kind> {
         let before = whole.strip_suffix(form).or_else(|| plain.strip_suffix(form))?;
         ending(before).or_else(|| pass(name_before(name, form), before))
     };
+    let forms = |ends: u128| FORMS_END & ends != 0;
     ending(plain)
-        .or_else(|| FORMS.iter().find_map(form))
+        .or_else(|| {
+            let may = forms(last_bit(whole)) || forms(last_bit(plain));
+            may.then(|| FORMS.iter().find_map(form)).flatten()
+        })
         .or_else(|| pass(name, plain))
         .or_else(|| short(name, plain))
         .or_else(|| inside(name))
@@ -575,10 +581,39 @@ fn name_before<'t>(name: &'t str, form: &str) -> &'t str {
 
 /// `PASSPHRASEPROD`, `signingkeyold`: a name that is written together with whose it is.
 fn together(plain: &str) -> Option<Kind> {
-    WHICH
+    static BY_END: LazyLock<HashMap<u8, Vec<&str>>> = LazyLock::new(|| {
+        let mut by_end: HashMap<u8, Vec<&str>> = HashMap::new();
+        for which in WHICH.iter().filter(|which| which.len() > 2) {
+            by_end
+                .entry(which.as_bytes()[which.len() - 1])
+                .or_default()
+                .push(which);
+        }
+        by_end
+    });
+    BY_END
+        .get(plain.as_bytes().last()?)?
         .iter()
-        .filter(|which| which.len() > 2)
         .find_map(|which| ending(plain.strip_suffix(which)?))
+}
+
+/// The last letters of the forms, as bits.
+const FORMS_END: u128 = {
+    let mut bits = 0;
+    let mut index = 0;
+    while index < FORMS.len() {
+        bits |= last_bit(FORMS[index]);
+        index += 1;
+    }
+    bits
+};
+
+/// The bit of the last letter of a word; none if that is not a letter of ASCII.
+const fn last_bit(word: &str) -> u128 {
+    match word.as_bytes() {
+        [.., last] if *last < 128 => 1 << *last,
+        _ => 0,
+    }
 }
 
 /// `pass`, `DB_PASS`, `dbPass`, `DBPASS`.
@@ -782,14 +817,7 @@ fn inside(name: &str) -> Option<Kind> {
         let kind = match word.as_str() {
             "pass" | "pw" => Some(Kind::Password),
             "key" => ending(&format!("{qualifier}key")),
-            other => ENDINGS
-                .iter()
-                .find(|(end, _)| {
-                    *end == other
-                        || (other.ends_with(end)
-                            && matches!(*end, "password" | "passwd" | "token" | "secret" | "apikey"))
-                })
-                .map(|(_, kind)| *kind),
+            other => complete(other),
         };
         if kind.is_some() {
             found = kind.map(|kind| (index, kind));
@@ -814,6 +842,22 @@ fn inside(name: &str) -> Option<Kind> {
         after.iter().all(which)
     };
     fits.then_some(kind)
+}
+
+/// What a word is that is an ending itself, or ends with one of those that need nothing before them. The first in the list is it.
+fn complete(word: &str) -> Option<Kind> {
+    static PLACES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+        let mut places = HashMap::new();
+        for (place, (end, _)) in ENDINGS.iter().enumerate() {
+            places.entry(*end).or_insert(place);
+        }
+        places
+    });
+    let places = &*PLACES;
+    let ends = ["password", "passwd", "token", "secret", "apikey"];
+    let ends = ends.iter().filter(|end| word.ends_with(**end));
+    let place = ends.chain([&word]).filter_map(|end| places.get(end)).min()?;
+    Some(ENDINGS[*place].1)
 }
 
 /// Whether an object or list of this name holds secrets: `secrets`, `apiTokens`, `passwords`.

@@ -28,8 +28,10 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 const MAX_CUSTOM: usize = 64;
 /// Shorter values are not looked for: they would be found in ordinary words.
 const MIN_VALUE: usize = 6;
-/// What masking one text may cost, in bytes looked at.
-const BUDGET: u64 = 2_000_000_000;
+/// What masking a text may cost for each of its bytes, in bytes looked at. Logs take 20, files full of secrets 35.
+const BUDGET_PER_BYTE: u64 = 64;
+/// What masking a short text may cost, however much there is to look at in it.
+const BUDGET_AT_LEAST: u64 = 64_000_000;
 
 /// Replaces what looks like a secret. Cheap to clone and to share.
 #[derive(Clone)]
@@ -51,7 +53,8 @@ struct Inner {
     margin: usize,
     /// Whether a custom pattern or a value can go over several lines: then a text has no parts.
     crosses: bool,
-    budget: u64,
+    /// What masking one text may cost, where that does not depend on its length.
+    budget: Option<u64>,
     /// What holds for alerts, if that is something else.
     alerts: Option<Masker>,
     /// What holds for tools by their name, or by the beginning of it before a `*`; the longest first.
@@ -111,7 +114,7 @@ impl Masker {
                 values: None,
                 margin: 0,
                 crosses: false,
-                budget: BUDGET,
+                budget: None,
                 alerts: None,
                 tools: Vec::new(),
             }),
@@ -229,7 +232,7 @@ impl Masker {
     /// The same with another budget: how many bytes may be looked at for one text before it is withheld.
     #[must_use]
     pub fn with_budget(self, bytes: u64) -> Self {
-        self.everywhere(&|inner| inner.budget = bytes)
+        self.everywhere(&|inner| inner.budget = Some(bytes))
     }
 
     /// Changes what holds everywhere: for itself, for alerts and for tools.
@@ -283,7 +286,7 @@ impl Masker {
     /// The text with markers in the place of secrets, and what was found where. What only a second look finds, because
     /// something else was masked first, is masked and not listed.
     pub fn explain(&self, text: &str) -> (String, Vec<Finding>) {
-        let _meter = Meter::start(self.inner.budget);
+        let _meter = self.meter(|| text.len());
         let plain = crate::ansi::strip(text);
         let mut findings = Vec::new();
         // Counted from one finding to the next, so that a long line is walked once.
@@ -320,7 +323,7 @@ impl Masker {
     }
 
     pub(crate) fn mask_counting<'t>(&self, text: &'t str) -> Result<(Cow<'t, str>, usize), Withheld> {
-        let _meter = Meter::start(self.inner.budget);
+        let _meter = self.meter(|| text.len());
         let too_costly = Withheld { bytes: text.len() };
         let text = crate::ansi::strip(text);
         let mut out = String::new();
@@ -411,9 +414,16 @@ impl Masker {
         self.inner.margin
     }
 
-    /// The budget for several texts together, which lasts as long as what is returned.
-    pub(crate) fn meter(&self) -> Meter {
-        Meter::start(self.inner.budget)
+    /// The budget for one or several texts with so many bytes together, which lasts as long as what is returned.
+    pub(crate) fn meter(&self, bytes: impl FnOnce() -> usize) -> Meter {
+        Meter::start(|| {
+            let by_length = || {
+                (bytes() as u64)
+                    .saturating_mul(BUDGET_PER_BYTE)
+                    .max(BUDGET_AT_LEAST)
+            };
+            self.inner.budget.unwrap_or_else(by_length)
+        })
     }
 
     /// Where the secrets are, in order and apart from each other.

@@ -44,7 +44,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["</key>", "</name>", "</propertyname>"],
         around: Around::Anything,
         trigger: "(?i-u)</(?:key|name)>",
-        pattern: r"<(?:[Kk]ey|[Nn]ame)>\s{0,64}([A-Za-z0-9_.: -]{1,100}?)\s{0,64}</(?:[Kk]ey|[Nn]ame)>\s{0,64}<(?:string|[Vv]alue|data)>\s{0,64}([^<>]{1,4096}?)\s{0,64}</",
+        pattern: r"<(?:[Kk]ey|[Nn]ame)>\s*([A-Za-z0-9_.: -]{1,100}?)\s*</(?:[Kk]ey|[Nn]ame)>\s*<(?:string|[Vv]alue|data)>\s*([^<>]+?)\s*</",
         scope: Scope::Near,
         find: Find::In(named),
     },
@@ -54,7 +54,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["name=", "key=", "id="],
         around: Around::Anything,
         trigger: r#"(?i-u:(?:name|key|id)=)["'][A-Za-z0-9_.:-]+["'][^<>\n]*>"#,
-        pattern: r#"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t](?:[^<>\n]{0,200}[ \t])?(?:[Nn]ame|[Kk]ey|[Ii]d)=["']([A-Za-z0-9_.:-]{1,100})["'][^<>\n]{0,200}>\s{0,64}(?:<(?:[Vv]alue|string)>\s{0,64})?([^<>]{1,4096}?)\s{0,64}</"#,
+        pattern: r#"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t](?:[^<>\n]*[ \t])?(?:[Nn]ame|[Kk]ey|[Ii]d)=["']([A-Za-z0-9_.:-]{1,100})["'][^<>\n]*>\s*(?:<(?:[Vv]alue|string)>\s*)?([^<>]+?)\s*</"#,
         scope: Scope::Near,
         find: Find::In(named),
     },
@@ -64,7 +64,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["value=", "content=", "value ="],
         around: Around::Anything,
         trigger: r"(?i-u:[ \t](?:value|content)[ \t]*=)",
-        pattern: r"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t][^<>\n]{1,1024}>?",
+        pattern: r"<[A-Za-z][A-Za-z0-9:._-]{0,40}[ \t][^<>\n]+>?",
         scope: Scope::Lines,
         find: Find::In(tag),
     },
@@ -74,7 +74,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: NAMES,
         around: Around::Listed,
         trigger: r"(?i-u)(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*['\x22][ \t]*,[ \t]*['\x22]",
-        pattern: r"((?i-u:define)[ \t]*\([ \t]*)?['\x22]((?i-u:[a-z0-9_.-]*(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*))['\x22][ \t]*,[ \t]*(?:'([^'\n]{4,400})'|\x22([^\x22\n]{4,400})\x22)",
+        pattern: r"((?i-u:define)[ \t]*\([ \t]*)?['\x22]((?i-u:[a-z0-9_.-]*(?:pass|pw|secret|token|key|psk|cred|auth|salt)[a-z0-9_.-]*))['\x22][ \t]*,[ \t]*(?:'([^'\n]{4,})'|\x22([^\x22\n]{4,})\x22)",
         scope: Scope::Lines,
         find: Find::In(listed),
     },
@@ -84,7 +84,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["insert"],
         around: Around::Anything,
         trigger: r"(?i-u)insert[ \t]+into",
-        pattern: r"(?i-u:insert[ \t]+into)[ \t]+[^\s(]{1,128}[ \t]*\(([^()\n]{1,1000})\)\s{0,64}(?i-u:values)\s{0,64}",
+        pattern: r"(?i-u:insert[ \t]+into)[ \t]+[^\s(]+[ \t]*\(([^()\n]+)\)\s*(?i-u:values)\s*",
         scope: Scope::Text,
         find: Find::In(insert),
     },
@@ -94,7 +94,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["variable"],
         around: Around::Anything,
         trigger: r#"variable[ \t]+""#,
-        pattern: r#"variable[ \t]+"([A-Za-z0-9_-]{1,100})"[ \t]*\{([^{}]{0,1000}?)default[ \t]*=[ \t]*"((?:[^"\\\n]|\\.){1,1000})"([^{}]{0,400})"#,
+        pattern: r#"variable[ \t]+"([A-Za-z0-9_-]{1,100})"[ \t]*\{([^{}]*?)default[ \t]*=[ \t]*"((?:[^"\\\n]|\\.)+)"([^{}]*)"#,
         scope: Scope::Near,
         find: Find::In(terraform),
     },
@@ -104,7 +104,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["value"],
         around: Around::Anything,
         trigger: r#"(?i-u)value\\*["']?[ \t]*:"#,
-        pattern: r#"(?i-u:value)\\*["']?[ \t]*:[ \t]*\\*["']?((?:[^"'\\\n,{}\[\]]){1,1000}?)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:name|key)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]{1,100})"#,
+        pattern: r#"(?i-u:value)\\*["']?[ \t]*:[ \t]*\\*["']?((?:[^"'\\\n,{}\[\]]){1,120}?)\\*["']?[ \t]*,?[ \t]*\r?\n?[ \t]*\\*["']?(?i-u:name|key)\\*["']?[ \t]*:[ \t]*\\*["']?([A-Za-z0-9_.-]{1,100})"#,
         scope: Scope::Near,
         find: Find::In(reversed),
     },
@@ -114,7 +114,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         anchors: &["form-data"],
         around: Around::Anything,
         trigger: "(?i-u)form-data;",
-        pattern: r#"(?i-u:form-data;[ \t]*name=)"([^"\n]{1,100})"[^\n]{0,200}\n(?:[A-Za-z-]{1,40}:[^\n]{0,200}\n){0,3}\r?\n([^\n]{1,1000})"#,
+        pattern: r#"(?i-u:form-data;[ \t]*name=)"([^"\n]{1,100})"[^\n]*\n(?:[A-Za-z-]{1,40}:[^\n]*\n){0,3}\r?\n([^\n]+)"#,
         scope: Scope::Near,
         find: Find::In(named),
     },
@@ -158,7 +158,7 @@ pub(crate) const ANYWHERE: &[Finder] = &[
         anchors: &["auth", "login", "logon", "cred", "signin", "sign_in", "connect"],
         around: Around::Call,
         trigger: r"(?i-u)(?:auth|login|logon|sign_?in|cred|connect)[a-z_]*[ \t]*[=:]?[ \t]*\(",
-        pattern: r"(?i-u:(?:auth|login|logon|sign_?in|cred|connect)[a-z_]*)[ \t]*[=:]?[ \t]*\((?:[ \t]*[\x22'][^\x22'\n]{0,120}[\x22'][ \t]*,){1,2}[ \t]*b?(?:'([^'\n]{4,200})'|\x22([^\x22\n]{4,200})\x22)[ \t]*[,)]",
+        pattern: r"(?i-u:(?:auth|login|logon|sign_?in|cred|connect)[a-z_]*)[ \t]*[=:]?[ \t]*\((?:[ \t]*[\x22'][^\x22'\n]*[\x22'][ \t]*,){1,2}[ \t]*b?(?:'([^'\n]{4,})'|\x22([^\x22\n]{4,})\x22)[ \t]*[,)]",
         scope: Scope::Lines,
         find: Find::In(call),
     },
@@ -528,6 +528,11 @@ fn spaced(regex: &Regex, text: &str, _kind: Kind, spans: &mut Spans) {
             continue;
         };
         if text[name.clone()].ends_with("-secret") && command::names_a_secret(&text[..name.start]) {
+            continue;
+        }
+        // The name of a package in what `dpkg -l` prints.
+        let line = text[..name.start].rsplit('\n').next().unwrap_or_default();
+        if matches!(line.trim_end(), "ii" | "hi" | "rc" | "un" | "iU" | "iF") {
             continue;
         }
         // The value begins with the last character of the match.

@@ -34,6 +34,10 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     }
     let bytes = value.as_bytes();
     let first = bytes.first().copied().unwrap_or_default();
+    // The end of a line that goes on.
+    if value == "\\" {
+        return true;
+    }
     let filler = matches!(first, b'*' | b'!') || (bytes.len() >= 3 && b"xX.-_#?!".contains(&first));
     if filler && bytes.iter().all(|byte| *byte == first) {
         return true;

@@ -8,6 +8,9 @@ use crate::keys::{holds_secrets, is_reference, kind_of};
 use crate::placeholder::{is_placeholder, is_prose_word, only_markers};
 use crate::{Kind, Masker};
 
+/// What each string costs besides its own bytes.
+const EACH: usize = 32;
+
 impl Masker {
     /// Masks the secrets in a JSON value and says how many there were.
     ///
@@ -16,7 +19,7 @@ impl Masker {
     ///
     /// All of it has one budget. Each string that is looked at after it is spent becomes a notice and counts as masked.
     pub fn mask_value(&self, value: &mut Value) -> usize {
-        let _meter = self.meter();
+        let _meter = self.meter(|| length(value));
         match value {
             Value::String(text) => match self.mask_counting(text) {
                 Ok((Cow::Borrowed(_), _)) => 0,
@@ -184,6 +187,19 @@ impl Masker {
             object.insert(name, value);
         }
         masked.len()
+    }
+}
+
+/// How much there is to look at.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + EACH,
+        Value::Array(items) => items.iter().map(length).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| key.len() + EACH + length(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

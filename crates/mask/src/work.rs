@@ -10,10 +10,13 @@ thread_local! {
     static BUDGET: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
+/// To look at all costs as much as so many bytes.
+const EACH: u64 = 96;
+
 /// Says that so many bytes were looked at.
 #[inline]
 pub(crate) fn looked_at(bytes: usize) {
-    SPENT.with(|spent| spent.set(spent.get().saturating_add(bytes as u64)));
+    SPENT.with(|spent| spent.set(spent.get().saturating_add(bytes as u64 + EACH)));
 }
 
 /// Whether there is anything left of the budget. Finders stop when there is not: what they found is thrown away.
@@ -28,12 +31,12 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn start(budget: u64) -> Self {
+    pub(crate) fn start(budget: impl FnOnce() -> u64) -> Self {
         let running = BUDGET.with(Cell::get) != u64::MAX;
         let outer = (!running).then(|| {
             (
                 SPENT.with(|spent| spent.replace(0)),
-                BUDGET.with(|now| now.replace(budget)),
+                BUDGET.with(|now| now.replace(budget())),
             )
         });
         Self { outer }
