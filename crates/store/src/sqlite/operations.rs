@@ -35,8 +35,11 @@ impl Sqlite {
     }
 
     pub(crate) async fn submit(&self, session: NewSession, limits: QueueLimits) -> Result<Submitted, Error> {
-        self.write(true, move |conn| write::submit(conn, &session, limits))
-            .await
+        let keyring = self.keyring().cloned();
+        self.write(true, move |conn| {
+            write::submit(conn, keyring.as_ref(), &session, limits)
+        })
+        .await
     }
 
     pub(crate) async fn submit_input(

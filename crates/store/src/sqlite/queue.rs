@@ -37,6 +37,7 @@ pub(super) fn tell_status(conn: &Connection, key: i64, at: i64, status: Status) 
 
 pub(crate) fn submit(
     conn: &Connection,
+    keyring: Option<&Keyring>,
     session: &NewSession,
     limits: QueueLimits,
 ) -> Result<Submitted, Fault> {
@@ -46,13 +47,20 @@ pub(crate) fn submit(
             .query_row([key], |row| row.get(0))
             .optional()?;
         if let Some(known) = known {
-            return Ok(Submitted::Duplicate(text(&known)?));
+            let known = text(&known)?;
+            seal::check(conn, keyring, &known)?;
+            return Ok(Submitted::Duplicate(known));
         }
     }
+    // A session that somebody added to the file does not swallow alerts: the next one starts a session of its own.
     if let Some(fingerprint) = &session.fingerprint
         && let Some(open) = super::lists::open_with_fingerprint(conn, fingerprint)?
     {
-        return Ok(Submitted::Duplicate(open));
+        match seal::check(conn, keyring, &open) {
+            Ok(()) => return Ok(Submitted::Duplicate(open)),
+            Err(Fault::Other(Error::Altered { .. })) => {}
+            Err(error) => return Err(error),
+        }
     }
     check_room(conn, limits)?;
     let at = nanoseconds(session.at)?;

@@ -20,6 +20,7 @@ use crate::{Deed, Error};
 
 mod begin;
 mod checkpoint;
+mod links;
 mod verify;
 
 use begin::unsigned;
@@ -357,6 +358,9 @@ fn altered(
     id: &str,
     newest: Option<i64>,
 ) -> Result<Option<String>, Fault> {
+    if let Some(what) = links::planted(before)? {
+        return Ok(Some(what));
+    }
     if digest::key_and_status(before, id)?.is_none() {
         let last = match newest {
             Some(number) => seal_row(before, number)?,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use interlock_protocol::Status;
 use interlock_seal::Keyring;
-use interlock_store::{Error, SealState, Store, SwitchMove};
+use interlock_store::{Error, NewSession, SealState, Store, Submitted, SwitchMove};
 use rusqlite::Connection;
 
 use crate::marks::{Place, deed, ended, signer, verify};
@@ -478,4 +478,125 @@ async fn stores_of_one_key_are_apart() {
     let keyring = Keyring::signing(signer()).keeping_marks(blocked.join("marks"));
     let options = interlock_store::Options::sqlite(place.root.path().join("one.db"));
     Store::open_signed(&options, keyring).unwrap().close().await;
+}
+
+/// The next key of a session, an event or a call is known. A row that waits for it is found when it becomes a part of something,
+/// and by checking the record: it is never signed as part of a session.
+#[tokio::test]
+async fn rows_that_are_planted_ahead_of_their_session_are_never_signed() {
+    let links: Vec<(String, String, String)> = {
+        let place = Place::new();
+        let store = place.open().unwrap();
+        store.close().await;
+        let conn = Connection::open(place.file()).unwrap();
+        conn.prepare(
+            "SELECT s.name, f.\"from\", f.\"table\" FROM sqlite_schema s, pragma_foreign_key_list(s.name) f \
+             WHERE s.type = 'table' AND f.\"to\" = 'key'",
+        )
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap()
+    };
+    assert!(links.len() > 12, "{links:?}");
+    for (table, column, owner) in links {
+        for running in [false, true] {
+            let place = Place::new();
+            let store = place.open().unwrap();
+            ended(&store, 1).await;
+            let store = if running {
+                store
+            } else {
+                store.close().await;
+                place.open().unwrap()
+            };
+            ahead(&place, &table, &column, &owner);
+            let verified = store.verify_record(&place.keyring(), true).await.unwrap();
+            let found = verified
+                .problems
+                .iter()
+                .any(|problem| problem.place == format!("table {table}"));
+            assert!(found, "{table}: {:?}", verified.problems);
+            // What is new is not signed as whole, or is not taken at all.
+            let submitted = store.submit(new_session(2), &ROOM).await;
+            if table == "session_texts" {
+                assert!(matches!(submitted, Err(Error::Inconsistent(_))), "{submitted:?}");
+            } else {
+                submitted.unwrap();
+                let state = store.seal_of(&session_id(2)).await.unwrap();
+                assert!(
+                    matches!(&state, SealState::Altered { what } if what.contains(&table)),
+                    "{table}: {state:?}"
+                );
+            }
+            store.close().await;
+        }
+    }
+}
+
+/// A row of this table for the next row of the other one, with values that fit its columns.
+fn ahead(place: &Place, table: &str, column: &str, owner: &str) {
+    let conn = Connection::open(place.file()).unwrap();
+    let columns: Vec<(String, String, bool)> = conn
+        .prepare(&format!(
+            "SELECT name, type, \"notnull\" OR pk FROM pragma_table_xinfo('{table}') WHERE hidden = 0"
+        ))
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let needed: Vec<&(String, String, bool)> = columns
+        .iter()
+        .filter(|(name, _, needed)| *needed && (name != "key" || column == "key"))
+        .collect();
+    let names: Vec<&str> = needed.iter().map(|(name, ..)| name.as_str()).collect();
+    let values: Vec<String> = needed
+        .iter()
+        .map(|(name, kind, _)| match kind.as_str() {
+            _ if name == column => format!("(SELECT coalesce(max(key), 0) + 1 FROM {owner})"),
+            "INTEGER" => "7".to_owned(),
+            "BLOB" => "x'00'".to_owned(),
+            _ => "'{}'".to_owned(),
+        })
+        .collect();
+    place.forge(&format!(
+        "INSERT INTO {table} ({}) VALUES ({})",
+        names.join(", "),
+        values.join(", ")
+    ));
+}
+
+/// A session that somebody hid in the file swallows no alert, and checking the record finds it.
+#[tokio::test]
+async fn a_hidden_session_swallows_no_alert() {
+    let place = Place::new();
+    let store = place.open().unwrap();
+    ended(&store, 1).await;
+    plant(&place, 50, "pending");
+    place.forge(&format!(
+        "UPDATE sessions SET deleted_at = 0, completed_at = NULL, fingerprint = 'web down', idempotency_key = 'once' \
+         WHERE id = '{PLANTED}'"
+    ));
+    let verified = store.verify_record(&place.keyring(), true).await.unwrap();
+    let places: Vec<&str> = verified
+        .problems
+        .iter()
+        .map(|problem| problem.place.as_str())
+        .collect();
+    assert_eq!(places, [PLANTED]);
+    let alert = NewSession {
+        fingerprint: Some("web down".to_owned()),
+        ..new_session(2)
+    };
+    let submitted = store.submit(alert, &ROOM).await.unwrap();
+    assert!(matches!(submitted, Submitted::New), "{submitted:?}");
+    let again = NewSession {
+        idempotency_key: Some("once".to_owned()),
+        ..new_session(3)
+    };
+    let refused = store.submit(again, &ROOM).await;
+    assert!(matches!(refused, Err(Error::Altered { .. })), "{refused:?}");
+    store.close().await;
 }

@@ -7,6 +7,7 @@ use interlock_seal::Keyring;
 use rusqlite::Connection;
 
 use super::checkpoint::{CHECKPOINT, entry_hash, misfit, to_checkpoint};
+use super::links::walk_links;
 use super::{
     ALTERED, COLUMNS, GENESIS, Kept, OLDER, REMOVED, SIGNED_TABLES, is_worked_on, looked_up, noted, seal_row,
     unmarked,
@@ -160,13 +161,14 @@ pub(crate) fn verify_record(
     let walked = walk_seals(conn, keyring, &mut found)?;
     walk_checkpoints(conn, keyring, &walked.hashes, &mut found)?;
     if sessions {
+        walk_links(conn, &mut found)?;
         walk_sessions(conn, keyring, &walked.newest, &mut found)?;
     }
     Ok(found)
 }
 
 impl RecordVerified {
-    fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
+    pub(super) fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.problems_found += 1;
         if self.problems.len() < Self::MOST {
             self.problems.push(Problem {
@@ -304,6 +306,16 @@ fn walk_sessions(
         .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS NOT 0")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    // What retention is removing has a seal that says so.
+    let leaving: Vec<String> = conn
+        .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS 0")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in leaving {
+        if !newest.get(&id).is_some_and(|(_, removed)| *removed) {
+            found.problem(id, "it is hidden, and no seal says that it was removed");
+        }
+    }
     ids.extend(
         newest
             .iter()
