@@ -202,8 +202,7 @@ impl<'a> Assembly<'a> {
             Some(models) => models.clone(),
             None => Models::new(config.models.clone())?,
         };
-        let values = models.secret_forms().into_iter().chain(self.masked.clone());
-        let masker = Masker::new(&config.mask)?.with_values(values);
+        let masker = masker_with(config, &models, self.masked.clone())?;
         let prompts = match &config.prompts.folder {
             Some(folder) => Prompts::with_folder(folder),
             None => Prompts::built_in(),
@@ -247,6 +246,20 @@ impl<'a> Assembly<'a> {
         };
         Ok((setup, infra))
     }
+}
+
+/// What masks everything that a model or a connection of this configuration says, the keys of these models included.
+pub fn masker(config: &Config, models: &Models) -> Result<Masker, Error> {
+    masker_with(config, models, [])
+}
+
+fn masker_with(
+    config: &Config,
+    models: &Models,
+    values: impl IntoIterator<Item = String>,
+) -> Result<Masker, Error> {
+    let values = models.secret_forms().into_iter().chain(values);
+    Ok(Masker::new(&config.mask)?.with_values(values))
 }
 
 impl std::fmt::Debug for Assembly<'_> {

@@ -6,11 +6,14 @@ mod connections;
 use std::fmt::Write as _;
 
 use clap::Args;
+use interlock_mask::Masker;
+use interlock_model::Models;
 use serde::Serialize;
 
 use crate::Ending;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::settings;
 use crate::terminal::{Paint, Tone, visible_lines};
 
 /// Look at everything that Interlock depends on.
@@ -81,7 +84,12 @@ struct Form<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
-    let checks = checks::all(globals, arguments.online).await;
+    let mut checks = checks::all(globals, arguments.online).await;
+    // What a provider or a connection says about an error can hold a secret.
+    let masker = masker(globals);
+    for check in &mut checks {
+        check.found = masker.mask_text(&check.found).into_owned();
+    }
     let ok = checks.iter().all(|check| check.state != State::Fail);
     let form = Form {
         ok,
@@ -95,6 +103,16 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 /// What was found may have several lines; they stand under each other.
 fn found(text: &str, width: usize) -> String {
     visible_lines(text.trim_end()).replace('\n', &format!("\n{:>width$}", "", width = width + 8))
+}
+
+/// What masks by the configuration; every built-in kind where that cannot be read.
+fn masker(globals: &Globals) -> Masker {
+    let configured = || {
+        let config = settings::load(globals).ok()?.config;
+        let models = Models::new(config.models.clone()).ok()?;
+        interlock_assembly::masker(&config, &models).ok()
+    };
+    configured().unwrap_or_default()
 }
 
 fn render(checks: &[Check], paint: Paint) -> String {

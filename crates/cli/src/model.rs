@@ -147,7 +147,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 }
             });
             let report = check::check(&client, &cancel).await;
-            globals.print(&report, |_| visible_lines(&report.to_string()))?;
+            // What a model answers or a provider says about an error can hold the key that was sent.
+            let masker = interlock_assembly::masker(&loaded.config, &models).map_err(Failure::wrong)?;
+            let mut form = serde_json::to_value(&report).map_err(Failure::wrong)?;
+            masker.mask_value(&mut form);
+            globals.print(&form, |_| visible_lines(&masker.mask_text(&report.to_string())))?;
             if cancel.is_cancelled() {
                 return Err(Failure::Interrupted);
             }

@@ -8,7 +8,8 @@
 
 mod support;
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+
 use support::{Home, READS, ended};
 
 #[test]
@@ -176,4 +177,72 @@ fn every_command_explains_itself_with_an_example() {
     }
     insta::assert_snapshot!("help_run", home.run(&["run", "--help"]));
     insta::assert_snapshot!("help_approvals", home.run(&["approvals", "--help"]));
+}
+
+/// Answers every request with the same status and body, until the test ends.
+fn provider(status: &'static str, kind: &'static str, body: String) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0_usize);
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut sent = vec![0; length];
+            let _ = reader.read_exact(&mut sent);
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    address
+}
+
+/// A model that repeats what it was sent, and a provider whose error holds a token: neither is printed.
+#[test]
+fn what_a_provider_says_is_masked_when_it_is_checked() {
+    let (password, token) = ("Zk93kfQ7xPz20aLm", "ghp_Q1aZ2sX3dC4fV5gB6hN7jM8kL9qW0eR1tY2u");
+    let said = format!("the password is {password}, and {token}");
+    let chunk = serde_json::json!({ "choices": [{ "index": 0, "delta": { "content": said }, "finish_reason": "stop" }] });
+    let echo = provider(
+        "200 OK",
+        "text/event-stream",
+        format!("data: {chunk}\n\ndata: [DONE]\n\n"),
+    );
+    let error = serde_json::json!({ "error": { "message": said } });
+    let fails = provider("403 Forbidden", "application/json", error.to_string());
+    let home = Home::empty();
+    let mut models = "models:\n".to_owned();
+    for (name, address) in [("echo", echo), ("fails", fails)] {
+        home.write(name, &format!("http://bob:{password}@{address}/v1"));
+        let file = home.path(name);
+        models += &format!(
+            "  {name}:\n    provider: openai\n    model: m\n    base_url: ${{file:{}}}\n",
+            file.display()
+        );
+    }
+    home.write("config/interlock/interlock.yaml", &models);
+    for arguments in [
+        &["model", "check", "echo"] as &[&str],
+        &["model", "check", "echo", "--json"],
+        &["model", "check", "fails"],
+        &["model", "check", "fails", "--json"],
+        &["doctor", "--online"],
+        &["doctor", "--online", "--json"],
+    ] {
+        let ran = home.run(arguments).to_string();
+        assert!(ran.contains("[masked:"), "{arguments:?}: {ran}");
+        assert!(
+            !ran.contains(password) && !ran.contains(&token[4..]),
+            "{arguments:?}: {ran}"
+        );
+    }
 }

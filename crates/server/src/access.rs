@@ -166,8 +166,9 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// Nobody is signed in.
 pub(crate) fn unauthenticated() -> Problem {
-    Problem::new(Code::Unauthenticated, "nobody is signed in")
-        .hint("sign in on the page, or send `Authorization: Bearer` with an API token")
+    Problem::new(Code::Unauthenticated, "nobody is signed in").hint(
+        "sign in on the page, or send an API token in the header `Authorization`, behind the word `Bearer`",
+    )
 }
 
 /// Stands in front of every route.
