@@ -220,16 +220,15 @@ fn what_a_provider_says_is_masked_when_it_is_checked() {
     let error = serde_json::json!({ "error": { "message": said } });
     let fails = provider("403 Forbidden", "application/json", error.to_string());
     let home = Home::empty();
-    let mut models = "models:\n".to_owned();
-    for (name, address) in [("echo", echo), ("fails", fails)] {
+    let entry = |(name, address): (&str, String)| {
         home.write(name, &format!("http://bob:{password}@{address}/v1"));
-        let file = home.path(name);
-        models += &format!(
+        format!(
             "  {name}:\n    provider: openai\n    model: m\n    base_url: ${{file:{}}}\n",
-            file.display()
-        );
-    }
-    home.write("config/interlock/interlock.yaml", &models);
+            home.path(name).display()
+        )
+    };
+    let entries: String = [("echo", echo), ("fails", fails)].map(entry).concat();
+    home.write("config/interlock/interlock.yaml", &format!("models:\n{entries}"));
     for arguments in [
         &["model", "check", "echo"] as &[&str],
         &["model", "check", "echo", "--json"],
