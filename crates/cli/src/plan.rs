@@ -169,11 +169,11 @@ pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
     ));
     let hidden = Shown::of(hold).hidden_characters;
     if hidden > 0 {
-        let warning = format!("{hidden} hidden characters are written out as ⟦U+…⟧");
+        let warning = format!("{hidden} hidden or non-ASCII characters are written out as ⟦U+…⟧");
         rows.push(("careful", paint.paint(Tone::Careful, &warning)));
     }
     for reason in &hold.reasons {
-        rows.push(("because", visible(reason)));
+        rows.push(("because", interlock_protocol::visible::line(reason)));
     }
     rows.push(("session", plan.session.to_string()));
     rows.push(("plan hash", hold.plan_hash.to_string()));
@@ -181,7 +181,14 @@ pub(crate) fn render(hold: &Hold, now: Timestamp, paint: Paint) -> String {
         HoldStatus::Pending => rows.push(("time left", left(hold, now))),
         HoldStatus::Approved { by, at } => rows.push(("approved", format!("by {by}, {}", moment(*at)))),
         HoldStatus::Denied { by, at, reason } => {
-            rows.push(("denied", format!("by {by}, {}: {}", moment(*at), visible(reason))));
+            rows.push((
+                "denied",
+                format!(
+                    "by {by}, {}: {}",
+                    moment(*at),
+                    interlock_protocol::visible::line(reason)
+                ),
+            ));
         }
         HoldStatus::Edited { by, at, .. } => rows.push(("changed", format!("by {by}, {}", moment(*at)))),
         HoldStatus::Expired { at } => rows.push(("expired", moment(*at))),
@@ -262,7 +269,7 @@ mod tests {
                 Some(hostile)
             );
             assert_eq!(
-                text.contains("hidden characters"),
+                text.contains("hidden or non-ASCII characters"),
                 hostile.contains(|c: char| !c.is_alphanumeric()),
                 "{text}"
             );

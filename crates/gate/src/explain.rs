@@ -48,7 +48,7 @@ impl Hold {
     pub fn explain(&self) -> String {
         let mut out = format!("Waits for a human: {}.\n", describe(&self.plan));
         for reason in &self.reasons {
-            let _ = writeln!(out, "Because {}.", visible(reason));
+            let _ = writeln!(out, "Because {}.", interlock_protocol::visible::line(reason));
         }
         if let Some(expectation) = &self.plan.expectation {
             let _ = writeln!(
@@ -69,14 +69,14 @@ impl Refusal {
             Severity::Blocked => "Refused",
             Severity::Failed => "Refused for good",
         };
-        let mut out = format!("{head}: {}\n", visible(&self.message));
+        let mut out = format!("{head}: {}\n", interlock_protocol::visible::line(&self.message));
         let _ = writeln!(
             out,
             "Rule {}, code {}, state {}.",
             self.rule, self.code, self.about.state
         );
         if let Some(hint) = &self.recovery_hint {
-            let _ = writeln!(out, "What helps: {}", visible(hint));
+            let _ = writeln!(out, "What helps: {}", interlock_protocol::visible::line(hint));
         }
         out
     }

@@ -4,6 +4,10 @@
 //! One definition serves every room and every surface: the card of a plan, the terminal, the Markdown export, JSON. The
 //! page has its own copy in TypeScript; both are tested with `crates/protocol/tests/visible.json`.
 //!
+//! What a person decides on is ASCII: every other character of a plan is written out, with the letter itself where it can
+//! be read: `⟦é U+00E9⟧`. No list of letters that look alike has to be complete for that. Elsewhere only what is hidden, or
+//! poses as a Latin letter in a Latin word, is written out.
+//!
 //! A hidden character becomes `⟦U+202E⟧`. Brackets of that form are written out themselves, so that no text can pose as
 //! an escape: two different texts never look the same, and [`unreveal`] gives back the exact text.
 
@@ -37,9 +41,8 @@ struct Kept {
     breaks: bool,
     /// Spaces of typography.
     typography: bool,
-    /// Words of another alphabet that look like Latin ones, signs that look like those of commands, and the character that
-    /// makes a symbol a picture.
-    look_alikes: bool,
+    /// Characters other than ASCII, unless they are hidden or pose as a Latin letter.
+    others: bool,
     /// The brackets of an escape: only in a text whose parts were written out before.
     brackets: bool,
 }
@@ -48,7 +51,7 @@ struct Kept {
 const PLAN: Kept = Kept {
     breaks: true,
     typography: false,
-    look_alikes: false,
+    others: false,
     brackets: false,
 };
 /// What a person decides on, in one line.
@@ -58,7 +61,7 @@ const PLAN_LINE: Kept = Kept {
 };
 /// A name in a sentence.
 const LINE: Kept = Kept {
-    look_alikes: true,
+    others: true,
     ..PLAN_LINE
 };
 /// What a model wrote.
@@ -110,7 +113,11 @@ fn revealed(text: &str, kept: Kept) -> Revealed {
         if hidden {
             count += 1;
             // Writing into a String cannot fail.
-            let _ = write!(shown, "{OPEN}U+{:04X}{CLOSE}", u32::from(c));
+            let _ = if !kept.others && is_readable(c) {
+                write!(shown, "{OPEN}{c} U+{:04X}{CLOSE}", u32::from(c))
+            } else {
+                write!(shown, "{OPEN}U+{:04X}{CLOSE}", u32::from(c))
+            };
         } else {
             shown.push(c);
         }
@@ -128,11 +135,15 @@ pub fn unreveal(shown: &str) -> Option<String> {
     while let Some((before, after)) = rest.split_once(OPEN) {
         text.push_str(before);
         let (code, behind) = after.split_once(CLOSE)?;
-        let digits = code.strip_prefix("U+")?;
+        let (letter, digits) = code.split_once("U+")?;
         if before.contains(CLOSE) {
             return None;
         }
-        text.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
+        let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+        if !letter.is_empty() && letter.strip_suffix(' ')?.chars().ne([c]) {
+            return None;
+        }
+        text.push(c);
         rest = behind;
     }
     text.push_str(rest);
@@ -196,21 +207,18 @@ impl<'a> Reader<'a> {
         let end = from.find(|c: char| !c.is_alphanumeric()).unwrap_or(from.len());
         let word = &from[..end];
         self.word = end;
-        let mixed = word.contains(|c: char| c.is_ascii_alphabetic());
-        // No letter shows that it is of another alphabet.
-        let whole = !self.kept.look_alikes
-            && word
-                .chars()
-                .all(|c| looks_latin(c) || !c.is_alphabetic() || c.is_ascii());
-        self.pretends = (mixed || whole) && word.contains(looks_latin);
+        self.pretends = word.contains(|c: char| c.is_ascii_alphabetic()) && word.contains(looks_latin);
     }
 
     fn hides(&mut self, c: char) -> bool {
+        if !self.kept.others && !c.is_ascii() {
+            return true;
+        }
         if is_ignorable(c) {
             // An emoji may ask to be shown as a picture.
             let emoji = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace() && prints(c);
             let picture = c == '\u{fe0f}' && self.before.is_some_and(emoji);
-            return !(picture && self.kept.look_alikes);
+            return !picture;
         }
         if is_mark(c) {
             self.marks += 1;
@@ -226,7 +234,7 @@ impl<'a> Reader<'a> {
             c if c.is_whitespace() => true,
             c if !prints(c) => true,
             c if self.pretends && looks_latin(c) => true,
-            c => !self.kept.look_alikes && looks_like_a_sign(c),
+            _ => false,
         }
     }
 }
@@ -250,32 +258,20 @@ impl Iterator for Reader<'_> {
     }
 }
 
-/// Signs that look like one that means something in a command, a path or an address: - / \ ; : . and the like.
-const fn looks_like_a_sign(c: char) -> bool {
+/// Whether a character can be shown beside its code point: it has a shape, and does not turn its neighbours around.
+fn is_readable(c: char) -> bool {
+    prints(c) && !c.is_whitespace() && !is_ignorable(c) && !is_right_to_left(c) && !matches!(c, OPEN | CLOSE)
+}
+
+/// Letters that are written from right to left, and turn the order of what stands beside them around.
+const fn is_right_to_left(c: char) -> bool {
     matches!(
         c,
-        '\u{2d7}'
-            | '\u{37e}'
-            | '\u{589}'
-            | '\u{5c3}'
-            | '\u{2010}'
-            | '\u{2011}'
-            | '\u{2024}'
-            | '\u{2043}'
-            | '\u{2044}'
-            | '\u{2212}'
-            | '\u{2215}'
-            | '\u{2216}'
-            | '\u{2223}'
-            | '\u{2236}'
-            | '\u{29f5}'
-            | '\u{29f8}'
-            | '\u{a789}'
-            | '\u{fe68}'
-            | '\u{ff0d}'
-            | '\u{ff0e}'
-            | '\u{ff0f}'
-            | '\u{ff3c}'
+        '\u{590}'..='\u{8ff}'
+            | '\u{fb1d}'..='\u{fdff}'
+            | '\u{fe70}'..='\u{fefe}'
+            | '\u{10800}'..='\u{10fff}'
+            | '\u{1e800}'..='\u{1efff}'
     )
 }
 
@@ -339,7 +335,26 @@ const fn looks_latin(c: char) -> bool {
             // Armenian, Cherokee, and letters of the Latin alphabet in other clothes.
             | 'օ' | 'ո' | 'ս' | 'հ' | 'ց' | 'զ' | 'Ս' | 'Օ'
             | '\u{13a0}'..='\u{13f5}'
-            | 'ı' | 'ɑ' | 'ɡ' | 'ǀ' | 'ꞁ'
+            | 'ı' | 'ǀ' | 'ǁ' | 'ǃ'
+            // Letters of phonetics, small capitals, superscripts.
+            | '\u{250}'..='\u{2af}'
+            | '\u{2b0}'..='\u{2b8}'
+            | '\u{1d00}'..='\u{1dbf}'
+            | '\u{2071}' | '\u{207f}' | '\u{2090}'..='\u{209c}'
+            // Letter-like signs, Roman numerals, circled letters, ligatures.
+            | '\u{210a}'..='\u{2115}' | '\u{2118}'..='\u{211d}' | '\u{2124}' | '\u{2128}'..='\u{2149}'
+            | '\u{2160}'..='\u{2188}'
+            | '\u{24b6}'..='\u{24e9}'
+            | '\u{fb00}'..='\u{fb06}'
+            // Coptic, Lisu, Canadian syllabics, Deseret, Old Italic, and the rarer Latin and Cherokee letters.
+            | '\u{2c60}'..='\u{2c7f}'
+            | '\u{2c80}'..='\u{2cff}'
+            | '\u{a4d0}'..='\u{a4ff}'
+            | '\u{a720}'..='\u{a7ff}'
+            | '\u{ab30}'..='\u{abbf}'
+            | '\u{1400}'..='\u{167f}'
+            | '\u{10300}'..='\u{1032f}'
+            | '\u{10400}'..='\u{1044f}'
             | '\u{ff21}'..='\u{ff3a}'
             | '\u{ff41}'..='\u{ff5a}'
             | '\u{1d400}'..='\u{1d7ff}'
@@ -408,6 +423,65 @@ mod tests {
         assert_eq!(line("p⟦U+0430⟧th"), "p⟦U+27E6⟧U+0430⟦U+27E7⟧th");
     }
 
+    /// Everything that the Unicode consortium knows to look like something else.
+    #[test]
+    fn nothing_in_a_plan_has_the_skeleton_of_another_text() {
+        let skeleton =
+            |text: &str| unicode_security::confusable_detection::skeleton(text).collect::<String>();
+        let mut letters = 0;
+        for c in (0x80..=0x0010_ffff).filter_map(char::from_u32) {
+            let alone = c.to_string();
+            let looks_like = skeleton(&alone);
+            if looks_like == alone {
+                continue;
+            }
+            letters += 1;
+            for show in [
+                |text: &str| reveal(text).text,
+                |text: &str| reveal_line(text).text,
+            ] {
+                let shown = show(&format!("rm {c}x"));
+                assert_ne!(
+                    skeleton(&shown),
+                    skeleton(&show(&format!("rm {looks_like}x"))),
+                    "{shown}"
+                );
+                assert!(shown.contains(&format!("U+{:04X}⟧", u32::from(c))), "{shown}");
+            }
+        }
+        assert!(letters > 5_000, "{letters}");
+    }
+
+    #[test]
+    fn letters_of_other_alphabets_in_a_latin_word_are_written_out_everywhere() {
+        for (word, code) in [
+            ("ꜱudo", "A731"),
+            ("ʀm", "0280"),
+            ("rᴍ", "1D0D"),
+            ("ꓣm", "A4E3"),
+            ("ⲟpen", "2C9F"),
+            ("ⅿount", "217F"),
+            ("Ⅽat", "216D"),
+            ("ﬁnd", "FB01"),
+            ("𝐫m", "1D42B"),
+            ("ｒm", "FF52"),
+            ("ℯcho", "212F"),
+            ("ⓡm", "24E1"),
+            ("аpt", "0430"),
+        ] {
+            for shown in [line(word), lines(word), reveal(word).text, reveal_line(word).text] {
+                assert!(shown.contains(&format!("U+{code}⟧")), "{word}: {shown}");
+            }
+        }
+        // A letter from right to left is not shown in a plan: it would turn what stands beside it around.
+        for word in ["rm א5", "rm ا5", "rm 𐤀5", "rm 𞤀5"] {
+            assert!(!reveal(word).text.contains(is_right_to_left), "{word}");
+        }
+        assert_eq!(reveal("für").text, "f⟦ü U+00FC⟧r");
+        assert_eq!(unreveal("f⟦ü U+00FC⟧r").as_deref(), Some("für"));
+        assert_eq!(unreveal("f⟦u U+00FC⟧r"), None);
+    }
+
     #[test]
     fn what_is_no_revealed_text_gives_nothing_back() {
         for shown in ["⟦", "⟦U+⟧", "⟦U+D800⟧", "⟦x⟧", "⟦U+110000⟧", "⟧", "⟦U+0041⟧⟧"]
@@ -462,6 +536,12 @@ mod tests {
             "\u{2212}",
             "\u{ff0f}",
             "日",
+            "א",
+            "ا",
+            "é",
+            "ⅿ",
+            "ﬁ",
+            "𝐫",
         ]);
         prop_oneof![
             any::<String>(),
@@ -504,7 +584,27 @@ mod tests {
             }
             let strict = reveal_line(&text).text;
             prop_assert!(!strict.contains(|c: char| c == '\u{fe0f}' || c != ' ' && c.is_whitespace()), "{:?}", strict);
-            prop_assert!(!strict.contains(looks_like_a_sign), "{:?}", strict);
+        }
+
+        /// What a person decides on is ASCII outside of the brackets, so that no two plans can look the same.
+        #[test]
+        fn a_plan_is_ascii_and_its_brackets_say_what_they_hold(text in hostile()) {
+            for kept in [PLAN, PLAN_LINE] {
+                let shown = revealed(&text, kept).text;
+                let mut skeleton = String::new();
+                let mut rest = shown.as_str();
+                while let Some((before, after)) = rest.split_once(OPEN) {
+                    let (held, behind) = after.split_once(CLOSE).unwrap();
+                    prop_assert!(before.is_ascii(), "{:?}", shown);
+                    skeleton.push_str(before);
+                    // The letter does not count: what is left tells texts apart without it.
+                    skeleton.push_str(held.split_once("U+").unwrap().1);
+                    skeleton.push('\0');
+                    prop_assert!(!held.contains(is_right_to_left), "{:?}", shown);
+                    rest = behind;
+                }
+                prop_assert!(rest.is_ascii(), "{:?}", shown);
+            }
         }
 
         #[test]

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 
-import { reveal, visible } from '../lib/visible';
+import { visible } from '../lib/visible';
 import { Icon } from './icons';
 
 /** Commands and ids. */
@@ -82,7 +82,7 @@ export function CodeBlock({ text, maxLines = 12, label }: { text: string; maxLin
         <span className="dim">{label}</span>
         <CopyButton text={text} label={label === undefined ? 'Copy' : `Copy ${label}`} />
       </Group>
-      <pre tabIndex={0}>{reveal(shown).text}</pre>
+      <pre tabIndex={0}>{visible(shown)}</pre>
       {long && (
         <Button variant="subtle" size="compact-xs" color="gray" onClick={() => { setOpen(!open); }} aria-expanded={open}>
           {open ? 'Fold' : `Show all ${lines.length} lines`}

@@ -3,7 +3,7 @@
 import { Table } from '@mantine/core';
 import { useState } from 'react';
 
-import { reveal } from '../lib/visible';
+import { reveal, visible } from '../lib/visible';
 import { CopyButton } from './Code';
 import { Icon } from './icons';
 
@@ -16,7 +16,7 @@ function oneLine(value: unknown): string {
 
 function Leaf({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span className="dim">{value === null ? 'null' : 'nothing'}</span>;
-  if (typeof value === 'string') return <span className="json-text">{value === '' ? '""' : reveal(value).text}</span>;
+  if (typeof value === 'string') return <span className="json-text">{value === '' ? '""' : visible(value)}</span>;
   return <span className="json-number">{oneLine(value)}</span>;
 }
 

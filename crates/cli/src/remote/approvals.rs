@@ -212,7 +212,7 @@ fn render(approval: &Value, paint: Paint) -> String {
     if let Some(hidden) = hidden.filter(|hidden| *hidden > 0) {
         row(
             "careful",
-            &format!("{hidden} hidden characters are written out as ⟦U+…⟧"),
+            &format!("{hidden} hidden or non-ASCII characters are written out as ⟦U+…⟧"),
         );
     }
     row("reach", at(approval, "/blast_radius"));
@@ -271,6 +271,6 @@ mod tests {
             interlock_protocol::unreveal(&row.replace("\n                ", "\n")).unwrap(),
             content
         );
-        assert!(warning.contains("1 hidden characters"), "{text}");
+        assert!(warning.contains("1 hidden or non-ASCII characters"), "{text}");
     }
 }

@@ -2,7 +2,7 @@ import { Anchor, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
 import { plural } from '../../lib/format';
-import { reveal } from '../../lib/visible';
+import { visible } from '../../lib/visible';
 import { untagged } from '../../lib/said';
 import { Folded } from '../../ui/Code';
 import { ChangeTable, UnifiedDiff } from '../../ui/Json';
@@ -13,7 +13,7 @@ import { type Approval, planRows, reading, riskWords } from './words';
 
 /** Says that a text had characters that nobody would have seen. */
 function Hidden({ count }: { count: number }) {
-  return <div role="note"><ToneBadge tone="write" icon="failed">{plural(count, 'hidden character')} written out as ⟦U+…⟧</ToneBadge></div>;
+  return <div role="note"><ToneBadge tone="write" icon="failed">{plural(count, 'hidden or non-ASCII character')} written out as ⟦U+…⟧</ToneBadge></div>;
 }
 
 /** The exact plan: what happens, step by step; the command; how a file differs. */
@@ -53,7 +53,7 @@ export function Reasons({ approval }: { approval: Approval }) {
       {approval.why && (
         <>
           <dt>Why</dt>
-          <dd>“{reveal(approval.why).text}” <span className="dim">— the agent</span></dd>
+          <dd>“{visible(approval.why)}” <span className="dim">— the agent</span></dd>
         </>
       )}
       <dt>Touches</dt>
@@ -68,7 +68,7 @@ export function Reasons({ approval }: { approval: Approval }) {
       {approval.reasons.length > 0 && (
         <>
           <dt>You are asked because</dt>
-          <dd><Said text={reveal(approval.reasons.map(untagged).join('; ')).text} /></dd>
+          <dd><Said text={visible(approval.reasons.map(untagged).join('; '))} /></dd>
         </>
       )}
       <dt>Rests on</dt>
