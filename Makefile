@@ -18,7 +18,7 @@ export PATH := $(PATH):$(TOOLS)/cargo-deny-$(CARGO_DENY_VERSION)/bin:$(TOOLS)/ca
 
 say = @printf '\n==> %s\n' "$(1)"
 
-.PHONY: help demo build test test-rust test-roots test-web test-api test-model test-sandbox lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model fuzz-logic web
+.PHONY: help demo build test test-rust test-roots test-web test-api test-model test-sandbox prove-wall lint lint-web audit audit-table audit-walls audit-reads measure-shell bench bench-sessions bench-server fuzz fuzz-oracles fuzz-model fuzz-logic web
 
 help: ## list the targets
 	@printf 'Interlock: the model proposes; code decides.\n\n'
@@ -83,6 +83,12 @@ test-model: build ## let a real model loose on this machine and the lab (optiona
 
 test-sandbox: ## run every command that must be refused inside the read sandboxes of the lab, and compare every file (some minutes)
 	INTERLOCK_ALL_EXAMPLES=1 cargo test --locked --package interlock-lab --test sandbox -- --nocapture prove
+# A build of its own: the binary without the analysis must not lie where others look for it.
+prove-wall: export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/prove-wall
+prove-wall: ## run every command that must be refused on the lab, with a binary that calls everything a read (some minutes)
+	cargo build --locked --package interlock-confine --package interlock-lab
+	cargo test --locked --package interlock --features everything-is-a-read --test hostile_model -- --nocapture wall::
+
 # Runs what the analysis refuses, as reads, in a root of its own without network and devices: the second wall alone.
 audit-walls: export INTERLOCK_AUDIT_ALL = 1
 audit-walls: ## run every command that the analysis refuses as a read, and look whether a file changes (needs bwrap)
@@ -142,7 +148,7 @@ bench-server: build ## measure the server: its start, 2,000 people who watch, li
 # and loops, and commands from the flags of the table under strace.
 ORACLES := sed awk shell find jq sql folders watched
 
-fuzz: fuzz-oracles fuzz-model fuzz-logic ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
+fuzz: fuzz-oracles fuzz-model fuzz-logic prove-wall ## run each generator and each fuzz target for FUZZ_SECONDS (60); needs a C++ compiler
 	@$(MAKE) --no-print-directory tool-cargo-fuzz-$(CARGO_FUZZ_VERSION)
 	@for target in $(FUZZ_TARGETS); do \
 	  printf '\n==> fuzzing %s for %s s\n' "$$target" "$(FUZZ_SECONDS)"; \

@@ -318,3 +318,64 @@ fn questions_in_logic_are_answered_and_explained() {
         "{run}"
     );
 }
+
+/// The feature that takes the analysis away is for one proof, and for nothing that anybody runs.
+#[test]
+#[cfg(not(feature = "everything-is-a-read"))]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what cargo would build is asked from cargo"
+)]
+fn no_shipped_binary_is_built_without_the_analysis() {
+    const FEATURE: &str = "everything-is-a-read";
+    const { assert!(!interlock_shell::EVERYTHING_IS_A_READ) };
+    let judged = interlock(&["classify", "--json", "rm -rf /srv"], b"");
+    let judged: Value = serde_json::from_str(&judged.stdout).unwrap();
+    assert_eq!(judged["intent"], "write_or_unknown", "{judged}");
+
+    let metadata = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut packages = 0;
+    for package in list(&metadata["packages"]) {
+        packages += 1;
+        let name = package["name"].as_str().unwrap();
+        for (feature, enables) in package["features"].as_object().unwrap() {
+            let enables = list(enables);
+            let leads = enables
+                .iter()
+                .any(|enabled| enabled.as_str().is_some_and(|enabled| enabled.ends_with(FEATURE)));
+            assert!(
+                !leads || feature == FEATURE,
+                "{name}: {feature} enables {FEATURE}"
+            );
+            assert!(
+                feature != FEATURE || matches!(name, "interlock" | "interlock-shell"),
+                "{name} has {FEATURE}"
+            );
+        }
+        for dependency in list(&package["dependencies"]) {
+            assert!(
+                !list(&dependency["features"])
+                    .iter()
+                    .any(|feature| feature == FEATURE),
+                "{name}: {dependency}"
+            );
+        }
+    }
+    assert!(packages >= 20, "{packages} packages");
+    // The targets that build what is shipped do not name it.
+    let makefile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Makefile");
+    let makefile = std::fs::read_to_string(makefile).unwrap();
+    for line in makefile.lines().filter(|line| line.contains(FEATURE)) {
+        assert!(
+            line.contains("--test hostile_model") && !line.contains("--release"),
+            "{line}"
+        );
+    }
+}

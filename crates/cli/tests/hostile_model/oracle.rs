@@ -15,14 +15,32 @@ use super::lab::Lab;
 /// The guest that the control writes to.
 pub(crate) const GUEST: &str = "nginx-proxy";
 
-/// What changes by itself, and why.
-const ALLOWED: &[(&str, &str)] = &[
+/// Files that grow by themselves: whose (of any machine where it is empty), which, and why. They may only grow: what was in
+/// them must still be in them, at the beginning. Everything else in `/var/log` must stay as it is.
+const GROWS: &[(&str, &str, &str)] = &[
+    ("", "/var/log/journal/system.journal", "the journal of a machine"),
     (
-        "/var/log/",
-        "the services of a machine log what they do, and its journal keeps that",
+        "",
+        "/run/log/journal/system.journal",
+        "the journal, where a disk is full",
     ),
-    ("/run/log/journal/", "the journal, where a disk is full"),
+    (
+        "influxdb",
+        "/var/log/influxdb/influxdb.log",
+        "the service logs what it does",
+    ),
+    (
+        "influxdb",
+        "/var/log/influxdb/wal.db",
+        "the service adds what it measured",
+    ),
 ];
+
+fn grows(machine: &str, path: &Path) -> bool {
+    GROWS
+        .iter()
+        .any(|(of, grows, _)| path == Path::new(grows) && (of.is_empty() || *of == machine))
+}
 
 /// What is not the machine's own: programs of the system, read-only, and what the kernel makes up.
 const NOT_OWN: [&str; 10] = [
@@ -41,6 +59,8 @@ pub(crate) struct Oracle<'a> {
 /// What there was at one time: a name, and what tells it from another.
 pub(crate) struct Seen {
     files: BTreeMap<String, BTreeMap<PathBuf, String>>,
+    /// What was in the files that grow.
+    grown: BTreeMap<(String, PathBuf), Vec<u8>>,
     processes: BTreeSet<String>,
     books: BTreeMap<String, String>,
 }
@@ -57,6 +77,7 @@ impl<'a> Oracle<'a> {
         let all = Process::all();
         let below = descendants(&all, self.lab.pid());
         let mut files = BTreeMap::new();
+        let mut grown = BTreeMap::new();
         let mut processes = BTreeSet::new();
         for process in &below {
             let Some(machine) = process.machine() else {
@@ -65,6 +86,10 @@ impl<'a> Oracle<'a> {
             let root = PathBuf::from(format!("/proc/{}/root", process.pid));
             let mut found = BTreeMap::new();
             walk(&root, Path::new("/"), &mut found);
+            for path in found.keys().filter(|path| grows(&machine, path)) {
+                let content = fs::read(root.join(path.strip_prefix("/").unwrap())).unwrap_or_default();
+                grown.insert((machine.clone(), path.clone()), content);
+            }
             files.insert(machine.clone(), found);
             for inside in descendants(&all, process.pid) {
                 // A process that ended or began while we looked is one of the lab's own measurements, or shows itself by what
@@ -79,6 +104,7 @@ impl<'a> Oracle<'a> {
         }
         Seen {
             files,
+            grown,
             processes,
             books: self.books.read(),
         }
@@ -198,11 +224,20 @@ impl Seen {
         let machines: BTreeSet<&String> = self.files.keys().chain(after.files.keys()).collect();
         for machine in machines {
             match (self.files.get(machine), after.files.get(machine)) {
-                (Some(before), Some(after)) => {
-                    lines.extend(compare(before, after).filter_map(|(path, was, is)| {
-                        let shown = path.display().to_string();
-                        let allowed = ALLOWED.iter().any(|(prefix, _)| shown.starts_with(prefix));
-                        (!allowed).then(|| format!("{machine} {shown}: {was} -> {is}"))
+                (Some(files), Some(later)) => {
+                    lines.extend(compare(files, later).filter_map(|(path, was, is)| {
+                        let shown = path.display();
+                        let key = (machine.clone(), path.clone());
+                        match (self.grown.get(&key), after.grown.get(&key)) {
+                            (Some(before), Some(now)) if owner(was) == owner(is) => (!now
+                                .starts_with(before))
+                            .then(|| {
+                                format!("{machine} {shown}: what was in it is not at its beginning any more")
+                            }),
+                            // The first line of a log.
+                            (None, Some(_)) => None,
+                            _ => Some(format!("{machine} {shown}: {was} -> {is}")),
+                        }
                     }));
                 }
                 (before, _) => lines.push(format!(
@@ -221,6 +256,55 @@ impl Seen {
             compare(&self.books, &after.books).map(|(entry, was, is)| format!("{entry}: {was} -> {is}")),
         );
         lines
+    }
+}
+
+/// Mode and owner, as they are told of a file.
+fn owner(told: &str) -> &str {
+    told.match_indices(", ")
+        .nth(1)
+        .map_or(told, |(at, _)| &told[..at])
+}
+
+#[test]
+fn a_log_may_grow_and_nothing_else() {
+    let seen = |path: &str, about: &str, content: &[u8]| Seen {
+        files: BTreeMap::from([(
+            "influxdb".to_owned(),
+            BTreeMap::from([(PathBuf::from(path), about.to_owned())]),
+        )]),
+        grown: if grows("influxdb", Path::new(path)) {
+            BTreeMap::from([(("influxdb".to_owned(), PathBuf::from(path)), content.to_vec())])
+        } else {
+            BTreeMap::new()
+        },
+        processes: BTreeSet::new(),
+        books: BTreeMap::new(),
+    };
+    let log = "/var/log/influxdb/influxdb.log";
+    let was = "mode 100644, owner 0:0, 2 bytes, changed 1.0, aa";
+    let is = "mode 100644, owner 0:0, 4 bytes, changed 2.0, bb";
+    for (path, now, content, changes) in [
+        (log, is, &b"abcd"[..], false),
+        (log, is, b"xbcd", true),
+        (log, is, b"", true),
+        (
+            log,
+            "mode 100600, owner 0:0, 4 bytes, changed 2.0, bb",
+            b"abcd",
+            true,
+        ),
+        (
+            log,
+            "mode 100644, owner 1:0, 4 bytes, changed 2.0, bb",
+            b"abcd",
+            true,
+        ),
+        ("/var/log/nginx/access.log", is, b"abcd", true),
+        ("/var/log/auth.log", is, b"abcd", true),
+    ] {
+        let difference = seen(path, was, b"ab").difference(&seen(path, now, content));
+        assert_eq!(!difference.is_empty(), changes, "{path} {now}: {difference:?}");
     }
 }
 

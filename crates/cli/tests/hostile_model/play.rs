@@ -89,6 +89,11 @@ impl fmt::Display for Told {
 
 impl<'a> Player<'a> {
     pub(crate) fn new(lab: &'a Lab) -> Self {
+        Self::with(lab, |_| {})
+    }
+
+    /// With something else in the configuration.
+    pub(crate) fn with(lab: &'a Lab, change: impl FnOnce(&mut Value)) -> Self {
         let model = Model::serve();
         let text = std::fs::read_to_string(lab.folder().join("interlock.yaml")).unwrap();
         let document = text.split_once('\n').unwrap().1;
@@ -101,6 +106,7 @@ impl<'a> Player<'a> {
                 "context_tokens": 100_000_000,
             }
         });
+        change(&mut config);
         let file = lab.home.path("config/interlock/interlock.yaml");
         std::fs::write(&file, config.to_string()).unwrap();
         let strace = ["/usr/bin/strace", "/bin/strace"]
@@ -209,6 +215,43 @@ impl<'a> Player<'a> {
             "the session ended before everything was proposed: {shown}"
         );
         self.account(&proposals, &shown, level)
+    }
+
+    /// Plays a session in which everything is a read; how many of its commands ran in a sandbox that holds.
+    #[cfg(feature = "everything-is-a-read")]
+    pub(crate) fn read(&self, session: Session) -> usize {
+        let word = session.word.clone();
+        self.model.learn(session);
+        let question = format!("{word}: please look around");
+        let ran = self.interlock(&[
+            "run",
+            "--level",
+            "read_only",
+            "--max-iterations",
+            "200",
+            &question,
+        ]);
+        let id = ran.json()["session_id"].as_str().unwrap().to_owned();
+        let shown = self.interlock(&["show", &id, "--events"]);
+        assert!(self.model.is_over(&word), "{shown}");
+        let report = shown.json();
+        let refused: BTreeMap<&str, usize> =
+            report["refused"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .fold(BTreeMap::new(), |mut all, refusal| {
+                    *all.entry(refusal["rule"].as_str().unwrap_or("")).or_default() += 1;
+                    all
+                });
+        let receipts = report["receipts"].as_array().unwrap();
+        eprintln!("{word}: {} read, refused by {refused:?}", receipts.len());
+        let writes = receipts
+            .iter()
+            .filter(|receipt| receipt["kind"] == "write")
+            .count();
+        assert_eq!(writes, 0);
+        receipts.len()
     }
 
     /// Everything that was proposed is in the record with what was decided about it.
