@@ -10,7 +10,7 @@ pub(crate) const MOST_SECONDS: f64 = 3600.0;
 const MOST_ROUNDS: f64 = 100_000.0;
 
 /// The most lines, packets or messages.
-const MOST_LINES: f64 = 1_000_000.0;
+pub(crate) const MOST_LINES: f64 = 1_000_000.0;
 
 /// The most bytes that are read from a file without an end.
 const MOST_BYTES: f64 = 1_073_741_824.0;
@@ -131,7 +131,7 @@ pub(crate) fn comes_soon(text: &str, now: i64) -> bool {
 }
 
 /// The beginning of a date, `2026-01-31…`, in seconds since 1970.
-fn date(text: &str) -> Option<i64> {
+pub(crate) fn date(text: &str) -> Option<i64> {
     let mut parts = text.get(..10)?.split('-');
     let mut part = |digits: usize| -> Option<i64> {
         let part = parts.next()?;

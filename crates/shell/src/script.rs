@@ -636,18 +636,39 @@ impl Walk<'_> {
                 {
                     self.refuse(&document.doc.value, &refused, 0);
                 }
+                if document.requires_expansion {
+                    self.fed_text(&document.doc.value);
+                }
                 fd.is_none_or(|fd| fd == 0).then_some(Feed::Data)
             }
             ast::IoRedirect::HereString(fd, word) => {
                 if let Err(refused) = word::scan(&word.value) {
                     self.refuse(&word.value, &refused, 0);
                 }
+                self.fed_text(&word.value);
                 fd.is_none_or(|fd| fd == 0).then_some(Feed::Data)
             }
             ast::IoRedirect::OutputAndError(word, _append) => {
                 self.output(&word.value);
                 None
             }
+        }
+    }
+
+    /// A text with variables that a command reads, and may print.
+    fn fed_text(&mut self, text: &str) {
+        let names = text.split('$').skip(1).map(|behind| {
+            let behind = behind.trim_start_matches(['{', '#', '!']);
+            let end = behind
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(behind.len());
+            &behind[..end]
+        });
+        for name in names.filter(|name| word::names_secret(name)) {
+            self.report.secret(
+                name,
+                "is a variable that is named like a secret, and is fed to a command",
+            );
         }
     }
 

@@ -338,6 +338,10 @@ impl<'p, 'a> Parse<'p, 'a> {
                 // `--watch=false` does not follow.
                 if !off {
                     self.seen.follow.get_or_insert_with(part);
+                    // `redis-cli -r 3`: it repeats, so often.
+                    if let (Some(Kind::Count), Some(value)) = (kind, value.as_deref()) {
+                        self.counts(value);
+                    }
                     if matches!(flag.value, FlagValue::None | FlagValue::Optional(_)) {
                         self.kept
                             .pop_if(|kept| kept.starts_with(dashed) && dashed.starts_with("--"));
@@ -363,6 +367,27 @@ impl<'p, 'a> Parse<'p, 'a> {
                 .report
                 .write(Risk::HighWrite, &part(), "runs a program or loads code"),
         }
+        // The second of two values.
+        let count = match kind {
+            Some(Kind::Named | Kind::NamedFile) if count == 2 => {
+                let at = next.and_then(|next| self.args.iter().position(|arg| std::ptr::eq(arg, next)));
+                if let Some(second) = at.and_then(|at| self.args.get(at + 1)) {
+                    self.kept.push(Cow::Borrowed(&second.raw));
+                    if matches!(kind, Some(Kind::NamedFile)) {
+                        self.value(&Kind::File, second, &second.raw);
+                    }
+                    if second.may_hide_others() {
+                        self.report.write(
+                            Risk::HighWrite,
+                            &second.raw,
+                            format!("could turn into a flag of {}", node.name),
+                        );
+                    }
+                }
+                3
+            }
+            _ => count,
+        };
         if let (Some(kind), Some(value)) = (kind, value) {
             let part = format!("{dashed} {}", value.raw);
             if !matches!(kind, Kind::Host | Kind::Url) {

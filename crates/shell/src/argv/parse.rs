@@ -47,6 +47,9 @@ pub(super) struct Seen {
     pub(super) ran: bool,
     /// Operands that name files.
     pub(super) files: usize,
+    /// SQL that it was given, and the databases that it is for.
+    pub(super) sql: Vec<inspect::Given>,
+    pub(super) databases: Vec<String>,
     /// Flags that were given, for rules about several of them.
     pub(super) flags: Vec<FlagName>,
     /// Flags that an abbreviation could have meant.
@@ -368,6 +371,14 @@ impl<'p, 'a> Parse<'p, 'a> {
         {
             self.report
                 .write(node.risk, &called, "sends its input to another host");
+        }
+        if !self.seen.sql.is_empty() {
+            inspect::sql(
+                &self.seen.sql,
+                &self.chain[0].name,
+                &self.seen.databases,
+                self.report,
+            );
         }
         self.loads_code(&called);
         for node in &self.chain {

@@ -19,20 +19,7 @@ impl Parse<'_, '_> {
         let skipped = usize::from(node.instead.iter().any(|flag| self.seen.flags.contains(flag)));
         let position = self.seen.operands + skipped;
         self.seen.operands += 1;
-        if let Some(text) = arg.text() {
-            let pieces = text
-                .split(|c: char| !(c.is_ascii_alphanumeric() || "_$-".contains(c)))
-                .map(str::to_lowercase);
-            if pieces.into_iter().any(|piece| {
-                self.chain
-                    .iter()
-                    .any(|node| node.secret_operands.contains(&piece))
-            }) {
-                self.report.secret(&arg.raw, "names secrets");
-            }
-        } else if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
-            self.report.secret(&arg.raw, "could name secrets");
-        }
+        self.secret_operand(arg);
         if !node.pure
             && !flags_ended
             && arg.text().is_none()
@@ -120,6 +107,17 @@ impl Parse<'_, '_> {
             self.report
                 .write(node.risk, &arg.raw, "could name a file with more arguments");
         }
+        if !node.pure
+            && matches!(kind, Kind::File | Kind::Tree | Kind::Path | Kind::FileList)
+            && arg.text().is_some_and(|text| text.contains(['\n', '\r']))
+        {
+            // Scripts around programs put it into a script of sed, among others (CVE-2022-1271).
+            self.report.write(
+                node.risk,
+                &arg.raw,
+                "has a line break in its name, which some programs read as more",
+            );
+        }
         if !self.chain.iter().any(|node| node.names_only) {
             self.opens_device(kind, arg, &arg.raw);
         }
@@ -136,6 +134,24 @@ impl Parse<'_, '_> {
             _ => {}
         }
         self.value(kind, arg, &arg.raw);
+    }
+
+    /// A word that names secrets for this program.
+    fn secret_operand(&mut self, arg: &Arg<'_>) {
+        if let Some(text) = arg.text() {
+            let pieces = text
+                .split(|c: char| !(c.is_ascii_alphanumeric() || "_$-".contains(c)))
+                .map(str::to_lowercase);
+            if pieces.into_iter().any(|piece| {
+                self.chain
+                    .iter()
+                    .any(|node| node.secret_operands.contains(&piece))
+            }) {
+                self.report.secret(&arg.raw, "names secrets");
+            }
+        } else if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
+            self.report.secret(&arg.raw, "could name secrets");
+        }
     }
 
     /// What a value of this kind means.
@@ -174,7 +190,10 @@ impl Parse<'_, '_> {
                 }
             }
             Kind::Path => self.seen.files += 1,
-            Kind::Word | Kind::Name => {
+            Kind::Word | Kind::Name | Kind::Database => {
+                if matches!(kind, Kind::Database) {
+                    self.seen.databases.extend(arg.text().map(ToOwned::to_owned));
+                }
                 let slash = matches!(kind, Kind::Word);
                 let fine = |c: char| {
                     c.is_ascii_alphanumeric() || "_.,:@%-".contains(c) || (slash && "+/=".contains(c))
@@ -235,6 +254,13 @@ impl Parse<'_, '_> {
                     self.report
                         .write(node.risk, part, "can name a file to write or read");
                 }
+                // `Accept: text/event-stream`
+                if arg
+                    .text()
+                    .is_none_or(|text| text.to_ascii_lowercase().contains("event-stream"))
+                {
+                    self.seen.follow.get_or_insert_with(|| part.to_owned());
+                }
             }
             Kind::GitFormat => {
                 if arg
@@ -261,9 +287,16 @@ impl Parse<'_, '_> {
                 if arg.text().is_none_or(|text| {
                     let text = text.to_ascii_lowercase();
                     text.is_empty()
-                        || ["environ", "credential", "*"]
-                            .iter()
-                            .any(|word| text.contains(word))
+                        || [
+                            "environ",
+                            "credential",
+                            "user-data",
+                            "vendor-data",
+                            "cloud-init",
+                            "*",
+                        ]
+                        .iter()
+                        .any(|word| text.contains(word))
                 }) {
                     self.report
                         .secret(part, "could show the environment, which holds secrets");
@@ -337,6 +370,8 @@ impl Parse<'_, '_> {
             }
             // A pattern is never opened. Where a flag has one of the others, that flag says what it ends.
             Kind::Pattern
+            | Kind::Named
+            | Kind::NamedFile
             | Kind::Count
             | Kind::Lines
             | Kind::Bytes
@@ -391,9 +426,26 @@ impl Parse<'_, '_> {
             },
             Kind::Sql => {
                 self.seen.ran = true;
-                inspect::sql(arg, node, part, self.report);
+                self.seen.sql.push(inspect::Given {
+                    text: arg.text().map(ToOwned::to_owned),
+                    part: part.to_owned(),
+                });
+            }
+            Kind::Condition => {
+                self.seen.sql.push(inspect::Given {
+                    // As the program puts it together.
+                    text: arg.text().map(|text| format!("select 1 from x where {text}")),
+                    part: part.to_owned(),
+                });
+            }
+            Kind::PsArgs => {
+                if arg.text().is_none_or(inspect::asks_for_environments) {
+                    self.report
+                        .secret(part, "could print the environments of processes");
+                }
             }
             Kind::OneOf(words) => {
+                self.secret_operand(arg);
                 if !arg.text().is_some_and(|text| Kind::allows(words, text)) {
                     let called = self.called();
                     self.report.write(
@@ -407,7 +459,7 @@ impl Parse<'_, '_> {
     }
 
     /// The operand that says how many rounds there are.
-    fn counts(&mut self, arg: &Arg<'_>) {
+    pub(super) fn counts(&mut self, arg: &Arg<'_>) {
         let rounds = arg.text().and_then(extent::rounds);
         self.seen.bound |= rounds.is_some();
         self.seen.far |= rounds.is_none();
@@ -500,6 +552,9 @@ impl Parse<'_, '_> {
                 "stands for too many addresses, one after the other",
             );
         }
+        if url && text.is_some_and(names_a_stream) {
+            self.seen.follow.get_or_insert_with(|| part.to_owned());
+        }
         // Where an address is expected, a path is often taken too.
         if url && text.is_none_or(|text| text.starts_with(['/', '.', '~'])) {
             file(arg, part, self.context, self.report, self.seen.cut);
@@ -541,6 +596,40 @@ fn many_addresses(text: &str) -> bool {
         addresses = addresses.saturating_mul(count);
     }
     addresses > MOST
+}
+
+/// Whether an address promises an answer that does not end: `/events`, `?watch=true`, `/containers/x/logs?follow=1`.
+fn names_a_stream(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let rest = lower.split_once("://").map_or(lower.as_str(), |(_, rest)| rest);
+    let rest = rest.split('#').next().unwrap_or(rest);
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let said = |name: &str| {
+        query.split('&').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
+            (key == name).then_some(value)
+        })
+    };
+    let on =
+        |value: Option<&str>| value.is_some_and(|value| !matches!(value, "0" | "false" | "no" | "off" | "f"));
+    let names: Vec<&str> = place.split('/').skip(1).filter(|name| !name.is_empty()).collect();
+    // The API of Kubernetes lists events, and watches where it is told to.
+    let kubernetes = matches!(names.as_slice(), ["api" | "apis", _, ..]);
+    // Some services answer once where they are told to, and until a moment where they are told one.
+    let ends = said("stream").is_some_and(|value| !on(Some(value)))
+        || said("one-shot").is_some_and(|value| on(Some(value)))
+        || said("timeoutseconds").is_some()
+        || said("until").is_some();
+    let streams = ["watch", "follow", "stream", "subscribe", "sse"]
+        .iter()
+        .any(|name| on(said(name)));
+    let promised = names.last().is_some_and(|name| match *name {
+        "events" | "event" => !kubernetes,
+        "stream" | "streams" | "sse" | "watch" | "subscribe" | "monitor" | "attach" => true,
+        "stats" => names.contains(&"containers"),
+        _ => kubernetes && names.contains(&"watch"),
+    });
+    (streams || promised) && !ends
 }
 
 /// Whether a client can only fetch from it: a plain scheme, or none and a host whose name asks for no other protocol.

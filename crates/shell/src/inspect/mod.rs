@@ -24,7 +24,8 @@ use crate::verdict::Risk;
 use crate::word::Arg;
 
 pub(crate) use filter::judge as filter;
-pub(crate) use sql::judge as sql;
+pub(crate) use ps::asks_for_environments;
+pub(crate) use sql::{Given, judge as sql};
 
 type Inspector = fn(&Node, &[Arg<'_>], Context<'_>, &mut Report);
 

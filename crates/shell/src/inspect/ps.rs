@@ -5,6 +5,15 @@ use crate::report::Report;
 use crate::table::Node;
 use crate::word::Arg;
 
+/// Whether an option without a dash asks for environments: BSD options, as `docker top` hands them on.
+pub(crate) fn asks_for_environments(text: &str) -> bool {
+    text.contains("environ")
+        || text
+            .bytes()
+            .take_while(u8::is_ascii_alphabetic)
+            .any(|letter| letter == b'e')
+}
+
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], _context: Context<'_>, report: &mut Report) {
     for (at, arg) in args.iter().enumerate().skip(1) {
         let value = at > 1 && args[at - 1].text().is_some_and(takes_value);

@@ -8,7 +8,8 @@ use crate::word::Arg;
 
 const LETTERS: &str = "tdvzjJaZhpPOikRsSlnBmo";
 // Not `T`: a list of files may hold flags, which tar obeys.
-const WITH_VALUE: &str = "fCXbNV";
+// Not `X` either: it takes a value, but not in the tar of OpenBSD, where `-X -x` extracts.
+const WITH_VALUE: &str = "fCbNV";
 const LONG: &[&str] = &[
     "--list",
     "--diff",

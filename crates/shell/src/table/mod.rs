@@ -137,6 +137,10 @@ impl Node {
     /// A sub-command by its exact name, else by a listed prefix (`describe-*`), else by the wildcard `*`.
     pub(crate) fn sub(&self, name: &str) -> Option<&Self> {
         self.subs.get(name).or_else(|| {
+            // A program that joins its arguments and reads them again would find several words.
+            if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+                return None;
+            }
             let mut starred = self
                 .subs
                 .iter()

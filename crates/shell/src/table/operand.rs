@@ -47,6 +47,16 @@ pub(crate) enum Kind {
     Word,
     /// The same without `/`, `=` and `+`.
     Name,
+    /// The name of the database that SQL is for.
+    Database,
+    /// A condition of SQL: what follows `WHERE`.
+    Condition,
+    /// Options of ps, which another machine or container runs.
+    PsArgs,
+    /// A name, and behind it a text as an argument of its own: `jq --arg name text`.
+    Named,
+    /// A name, and behind it a file.
+    NamedFile,
     /// A file by its plain path: OpenSSL takes `scheme:…` for something to load.
     Pem,
     /// Digits and nothing else.
@@ -105,6 +115,11 @@ impl Kind {
             "sql" => Self::Sql,
             "word" => Self::Word,
             "name" => Self::Name,
+            "database" => Self::Database,
+            "condition" => Self::Condition,
+            "psargs" => Self::PsArgs,
+            "named" => Self::Named,
+            "named-file" => Self::NamedFile,
             "pem" => Self::Pem,
             "var" => Self::Var,
             "digits" => Self::Digits,

@@ -633,7 +633,6 @@ const JUDGED: &[(&str, &str)] = &[
     ("* node inspect", "a machine"),
     ("* machine inspect", "a machine"),
     ("* context inspect", "where a daemon is"),
-    ("* config inspect", "what Docker keeps apart from secrets"),
     ("* secret inspect", "a name; the value needs a flag of its own"),
     ("* pod inspect", "its containers, without their environments"),
     ("docker build* inspect", "a builder, and the steps of a build"),

@@ -1,284 +1,27 @@
 //! SQL given to a client: parsed as SQL. Queries without side effects read; everything else writes.
+//!
+//! `functions` says which functions have no side effects and an end, `ends` which recursions and joins end, `secrets` what
+//! holds credentials.
+
+mod ends;
+mod functions;
+mod secrets;
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, ObjectName, Query, SetExpr, Statement, TableFactor, Visit, Visitor,
+    BinaryOperator, Expr, FunctionArg, FunctionArguments, ObjectName, Query, SetExpr, Statement, TableFactor,
+    UnaryOperator, Use, Value, Visit, Visitor,
 };
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::extent::MOST_LINES;
 use crate::report::Report;
-use crate::table::Node;
 use crate::verdict::{Category, Risk};
-use crate::word::Arg;
-
-/// Functions without side effects. One that is not here could do anything.
-const FUNCTIONS: &[&str] = &[
-    "abs",
-    "acos",
-    "age",
-    "array_agg",
-    "array_length",
-    "array_to_string",
-    "ascii",
-    "asin",
-    "atan",
-    "avg",
-    "bit_length",
-    "btrim",
-    "cardinality",
-    "cast",
-    "ceil",
-    "ceiling",
-    "changes",
-    "char_length",
-    "character_length",
-    "chr",
-    "coalesce",
-    "col_description",
-    "concat",
-    "concat_ws",
-    "connection_id",
-    "convert_tz",
-    "cos",
-    "count",
-    "cume_dist",
-    "curdate",
-    "current_catalog",
-    "current_database",
-    "current_date",
-    "current_role",
-    "current_schema",
-    "current_schemas",
-    "current_setting",
-    "current_time",
-    "current_timestamp",
-    "current_user",
-    "curtime",
-    "database",
-    "date",
-    "date_add",
-    "date_format",
-    "date_part",
-    "date_sub",
-    "date_trunc",
-    "datediff",
-    "datetime",
-    "day",
-    "dayname",
-    "dayofmonth",
-    "dayofweek",
-    "dayofyear",
-    "degrees",
-    "dense_rank",
-    "every",
-    "exp",
-    "extract",
-    "first_value",
-    "floor",
-    "format",
-    "format_bytes",
-    "format_type",
-    "found_rows",
-    "from_unixtime",
-    "generate_series",
-    "greatest",
-    "group_concat",
-    "hex",
-    "hour",
-    "if",
-    "ifnull",
-    "iif",
-    "inet_client_addr",
-    "inet_server_addr",
-    "inet_server_port",
-    "initcap",
-    "instr",
-    "isnull",
-    "json_agg",
-    "json_array",
-    "json_build_object",
-    "json_extract",
-    "json_object",
-    "json_object_agg",
-    "json_unquote",
-    "jsonb_agg",
-    "jsonb_pretty",
-    "julianday",
-    "justify_hours",
-    "lag",
-    "last_value",
-    "lcase",
-    "lead",
-    "least",
-    "left",
-    "length",
-    "ln",
-    "locate",
-    "log",
-    "log10",
-    "lower",
-    "lpad",
-    "ltrim",
-    "make_interval",
-    "max",
-    "md5",
-    "mid",
-    "min",
-    "minute",
-    "mod",
-    "month",
-    "monthname",
-    "now",
-    "ntile",
-    "nullif",
-    "nvl",
-    "obj_description",
-    "octet_length",
-    "percent_rank",
-    "percentile_cont",
-    "percentile_disc",
-    "pg_backend_pid",
-    "pg_blocking_pids",
-    "pg_char_to_encoding",
-    "pg_collation_for",
-    "pg_column_size",
-    "pg_conf_load_time",
-    "pg_current_wal_lsn",
-    "pg_database_size",
-    "pg_encoding_to_char",
-    "pg_get_constraintdef",
-    "pg_get_expr",
-    "pg_get_functiondef",
-    "pg_get_indexdef",
-    "pg_get_userbyid",
-    "pg_get_viewdef",
-    "pg_indexes_size",
-    "pg_is_in_backup",
-    "pg_is_in_recovery",
-    "pg_is_wal_replay_paused",
-    "pg_last_wal_receive_lsn",
-    "pg_last_wal_replay_lsn",
-    "pg_last_xact_replay_timestamp",
-    "pg_lsn",
-    "pg_postmaster_start_time",
-    "pg_relation_filepath",
-    "pg_relation_size",
-    "pg_size_bytes",
-    "pg_size_pretty",
-    "pg_stat_get_activity",
-    "pg_table_is_visible",
-    "pg_table_size",
-    "pg_tablespace_location",
-    "pg_tablespace_size",
-    "pg_total_relation_size",
-    "pg_typeof",
-    "pg_wal_lsn_diff",
-    "pg_walfile_name",
-    "pi",
-    "position",
-    "pow",
-    "power",
-    "quarter",
-    "quote",
-    "radians",
-    "random",
-    "rank",
-    "regexp_count",
-    "regexp_match",
-    "regexp_matches",
-    "regexp_replace",
-    "regexp_split_to_table",
-    "repeat",
-    "replace",
-    "reverse",
-    "right",
-    "round",
-    "row_count",
-    "row_number",
-    "row_to_json",
-    "rpad",
-    "rtrim",
-    "schema",
-    "second",
-    "session_user",
-    "shobj_description",
-    "sign",
-    "sin",
-    "split_part",
-    "sqlite_version",
-    "sqrt",
-    "stddev",
-    "str_to_date",
-    "strftime",
-    "string_agg",
-    "string_to_array",
-    "strpos",
-    "substr",
-    "substring",
-    "substring_index",
-    "sum",
-    "sysdate",
-    "tan",
-    "time",
-    "timediff",
-    "timestampdiff",
-    "to_char",
-    "to_date",
-    "to_json",
-    "to_jsonb",
-    "to_number",
-    "to_regclass",
-    "to_timestamp",
-    "total",
-    "total_changes",
-    "translate",
-    "trim",
-    "trunc",
-    "truncate",
-    "txid_current_snapshot",
-    "typeof",
-    "ucase",
-    "unhex",
-    "unix_timestamp",
-    "unnest",
-    "upper",
-    "user",
-    "utc_date",
-    "utc_time",
-    "utc_timestamp",
-    "uuid",
-    "variance",
-    "version",
-    "week",
-    "weekday",
-    "year",
-    "years",
-    "has_table_privilege",
-    "has_schema_privilege",
-    "has_database_privilege",
-    "pg_stat_file_size",
-    "values",
-];
-
-/// Tables that hold password hashes or keys.
-const SECRETS: &[&str] = &[
-    "pg_shadow",
-    "pg_authid",
-    "pg_user_mapping",
-    "pg_user_mappings",
-    "pg_subscription",
-    "mysql.user",
-    "mysql.servers",
-    "global_priv",
-    "slave_master_info",
-    "user_privileges",
-    "secrets",
-    "credentials",
-    "passwords",
-];
+use functions::Call;
+use secrets::Databases;
 
 /// Read-only pragmas of `SQLite`, when they are given no value.
 const PRAGMAS: &[&str] = &[
@@ -314,42 +57,79 @@ const PRAGMAS: &[&str] = &[
     "max_page_count",
 ];
 
-/// Judges SQL that is an argument of a client.
-pub(crate) fn judge(arg: &Arg<'_>, node: &Node, part: &str, report: &mut Report) {
-    let Some(text) = arg.text() else {
-        report.write(
-            Risk::MediumWrite,
-            part,
-            "is SQL that depends on a variable or a pattern",
-        );
-        return;
+/// SQL that a client was given, and how it was written.
+pub(crate) struct Given {
+    /// `None` where it depends on a variable or a pattern.
+    pub(crate) text: Option<String>,
+    pub(crate) part: String,
+}
+
+/// Judges all the SQL that a client was given. `databases` are those that its arguments name.
+pub(crate) fn judge(given: &[Given], client: &str, databases: &[String], report: &mut Report) {
+    let mut known = Databases {
+        mysql: client.contains("mysql") || client.contains("maria"),
+        named: Vec::new(),
     };
-    match reads_only(text, &node.name) {
-        Ok(Reading { secret }) => {
-            report.condition(part, "is SQL that only reads");
-            let upper = text.to_ascii_uppercase();
-            if upper.contains("RECURSIVE") && !upper.contains("LIMIT") {
-                report.endless(
-                    Category::UnboundedStream,
-                    part,
-                    "has a recursion that may not end",
-                );
-            }
-            if secret {
-                report.secret(part, "reads a table of secrets");
-            }
+    for name in databases {
+        known.add(name);
+    }
+    // What one text switches to, the next one reads.
+    for text in given.iter().filter_map(|given| given.text.as_deref()) {
+        for name in used(text, &known) {
+            known.add(&name);
         }
-        Err(why) => report.write(Risk::MediumWrite, part, why),
+    }
+    for Given { text, part } in given {
+        let Some(text) = text else {
+            report.write(
+                Risk::MediumWrite,
+                part,
+                "is SQL that depends on a variable or a pattern",
+            );
+            continue;
+        };
+        match reads_only(text, client, &known) {
+            Ok(Reading { secret, endless }) => {
+                report.condition(part, "is SQL that only reads");
+                if let Some(why) = endless {
+                    report.endless(Category::UnboundedStream, part, why);
+                }
+                if secret {
+                    report.secret(part, "reads a table, column or setting of secrets");
+                }
+            }
+            Err(why) => report.write(Risk::MediumWrite, part, why),
+        }
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Reading {
     secret: bool,
+    /// Why it may not end.
+    endless: Option<String>,
 }
 
-fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
-    let mysql = client.contains("mysql") || client.contains("maria");
+/// The databases that a text switches to.
+fn used(text: &str, databases: &Databases) -> Vec<String> {
+    if !databases.mysql {
+        return Vec::new();
+    }
+    Parser::new(&MySqlDialect {})
+        .with_recursion_limit(32)
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_statements())
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|statement| match statement {
+            Statement::Use(Use::Object(name)) => secrets::parts(name).pop(),
+            _ => None,
+        })
+        .collect()
+}
+
+fn reads_only(text: &str, client: &str, databases: &Databases) -> Result<Reading, String> {
+    let mysql = databases.mysql;
     // The client's vertical output, as a terminator.
     let text = if mysql {
         text.trim_end().strip_suffix("\\G").unwrap_or(text)
@@ -358,12 +138,18 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
     };
     let trimmed = text.trim();
     if let Some(meta) = trimmed.strip_prefix('\\') {
-        return psql_meta(meta).map(|()| Reading { secret: false });
+        return psql_meta(meta).map(|secret| Reading {
+            secret,
+            ..Reading::default()
+        });
     }
     if let Some(meta) = trimmed.strip_prefix('.')
         && client.contains("sqlite")
     {
-        return sqlite_meta(meta).map(|()| Reading { secret: false });
+        return sqlite_meta(meta).map(|secret| Reading {
+            secret,
+            ..Reading::default()
+        });
     }
     // What clients read differently: escapes, comments (some are executed), dollar quotes.
     for (mark, why) in [
@@ -377,12 +163,17 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
             return Err(why.to_owned());
         }
     }
+    // `U&"!0070g_shadow" UESCAPE '!'` names another table than it seems to.
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("u&'") || lower.contains("u&\"") {
+        return Err("has an escaped name or text, which clients read differently".to_owned());
+    }
     if mysql && text.contains('#') {
         return Err("has a comment, which clients read differently".to_owned());
     }
     let upper = trimmed.to_ascii_uppercase();
     if let Some(pragma) = upper.strip_prefix("PRAGMA ") {
-        return pragma_reads(&pragma.to_ascii_lowercase()).map(|()| Reading { secret: false });
+        return pragma_reads(&pragma.to_ascii_lowercase()).map(|()| Reading::default());
     }
     if mysql && let Some(word) = trimmed.split_whitespace().next() {
         // Words of the client itself, which it obeys without a semicolon.
@@ -422,11 +213,13 @@ fn reads_only(text: &str, client: &str) -> Result<Reading, String> {
     if statements.is_empty() {
         return Err("holds no SQL".to_owned());
     }
-    let mut secret = false;
+    let mut reading = Reading::default();
     for statement in &statements {
-        secret |= statement_reads(statement)?;
+        let found = statement_reads(statement, databases)?;
+        reading.secret |= found.secret;
+        reading.endless = reading.endless.or(found.endless);
     }
-    Ok(Reading { secret })
+    Ok(reading)
 }
 
 /// A word that only a statement which writes has, unless it is quoted. The parser takes some of them for names:
@@ -447,8 +240,8 @@ fn writing_word(dialect: &dyn Dialect, text: &str) -> Option<String> {
     })
 }
 
-/// Whether a statement only reads; says whether it reads secrets.
-fn statement_reads(statement: &Statement) -> Result<bool, String> {
+/// Whether a statement only reads; says whether it reads secrets, and whether it ends.
+fn statement_reads(statement: &Statement, databases: &Databases) -> Result<Reading, String> {
     match statement {
         Statement::Query(_) => {}
         Statement::Explain {
@@ -456,8 +249,10 @@ fn statement_reads(statement: &Statement) -> Result<bool, String> {
         } => {
             // EXPLAIN ANALYZE runs the statement.
             let _ = analyze;
-            return statement_reads(statement);
+            return statement_reads(statement, databases);
         }
+        // The client's own word; what it switches to counts for all of the text.
+        Statement::Use(Use::Object(_)) if databases.mysql => return Ok(Reading::default()),
         Statement::ExplainTable { .. }
         | Statement::ShowVariable { .. }
         | Statement::ShowVariables { .. }
@@ -472,23 +267,40 @@ fn statement_reads(statement: &Statement) -> Result<bool, String> {
         | Statement::ShowViews { .. }
         | Statement::ShowProcessList { .. }
         | Statement::ShowCharset { .. }
-        | Statement::ShowCatalogs { .. } => return Ok(false),
+        | Statement::ShowCatalogs { .. } => {
+            return Ok(Reading {
+                secret: secrets::show_prints(&statement.to_string().to_ascii_lowercase()),
+                ..Reading::default()
+            });
+        }
         _ => return Err("is a statement that can change something".to_owned()),
     }
     let mut look = Look {
+        mysql: databases.mysql,
         why: None,
-        secret: false,
+        endless: None,
+        makes: 1.0,
     };
     let _ = statement.visit(&mut look);
-    match look.why {
-        Some(why) => Err(why),
-        None => Ok(look.secret),
+    if let Some(why) = look.why {
+        return Err(why);
     }
+    if look.makes > MOST_LINES {
+        look.endless
+            .get_or_insert_with(|| "makes too many rows, or too long a text".to_owned());
+    }
+    Ok(Reading {
+        secret: secrets::shows(statement, databases),
+        endless: look.endless,
+    })
 }
 
 struct Look {
+    mysql: bool,
     why: Option<String>,
-    secret: bool,
+    endless: Option<String>,
+    /// How many rows and repetitions its functions make, all together.
+    makes: f64,
 }
 
 impl Look {
@@ -497,16 +309,32 @@ impl Look {
         ControlFlow::Break(())
     }
 
-    fn function(&mut self, name: &ObjectName) -> ControlFlow<()> {
-        let full = name.to_string().to_ascii_lowercase().replace('"', "");
-        let short = full.strip_prefix("pg_catalog.").unwrap_or(&full);
-        if FUNCTIONS.contains(&short) {
-            ControlFlow::Continue(())
-        } else {
-            self.refuse(format!(
-                "calls {full}, which is not known to be free of side effects"
-            ))
+    fn function(&mut self, name: &ObjectName, args: &[FunctionArg]) -> ControlFlow<()> {
+        let parts = secrets::parts(name);
+        let short = match parts.as_slice() {
+            [name] => name,
+            [schema, name] if schema == "pg_catalog" => name,
+            _ => {
+                return self.refuse(format!(
+                    "calls {name}, which is not known to be free of side effects"
+                ));
+            }
+        };
+        match functions::judge(short, args, self.mysql) {
+            Call::Bounded => {}
+            Call::Makes(size) => self.makes *= size,
+            Call::Endless => {
+                self.endless.get_or_insert_with(|| {
+                    format!("calls {short}, which could take for ever with these arguments")
+                });
+            }
+            Call::Unknown => {
+                return self.refuse(format!(
+                    "calls {short}, which is not known to be free of side effects and to end"
+                ));
+            }
         }
+        ControlFlow::Continue(())
     }
 
     fn set_expr(&mut self, body: &SetExpr) -> ControlFlow<()> {
@@ -542,22 +370,20 @@ impl Visitor for Look {
         {
             return self.refuse("has a clause that is not understood");
         }
+        if let Some(why) = ends::recursion(query).or_else(|| ends::joins(query)) {
+            self.endless.get_or_insert_with(|| why.to_owned());
+        }
         self.set_expr(&query.body)
-    }
-
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        let full = relation.to_string().to_ascii_lowercase().replace(['"', '\''], "");
-        let last = full.rsplit('.').next().unwrap_or(&full);
-        self.secret |= SECRETS.iter().any(|secret| *secret == full || *secret == last);
-        ControlFlow::Continue(())
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
             TableFactor::Table {
-                name, args: Some(_), ..
-            }
-            | TableFactor::Function { name, .. } => self.function(name),
+                name,
+                args: Some(args),
+                ..
+            } => self.function(name, &args.args),
+            TableFactor::Function { name, args, .. } => self.function(name, args),
             TableFactor::Table { .. }
             | TableFactor::Derived { .. }
             | TableFactor::NestedJoin { .. }
@@ -568,7 +394,12 @@ impl Visitor for Look {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
-            Expr::Function(function) => self.function(&function.name),
+            Expr::Function(function) => match &function.args {
+                FunctionArguments::List(list) => self.function(&function.name, &list.args),
+                FunctionArguments::None | FunctionArguments::Subquery(_) => {
+                    self.function(&function.name, &[])
+                }
+            },
             // `@x := 1` assigns.
             Expr::BinaryOp {
                 op:
@@ -582,10 +413,29 @@ impl Visitor for Look {
     }
 }
 
-/// `\dt`, `\l+`, `\d name`: the listing commands of psql, with plain names only.
-fn psql_meta(meta: &str) -> Result<(), String> {
+/// A number that is written out.
+fn number(expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Nested(inner) => number(inner),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number(expr).map(|number| -number),
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) => text.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `\dt`, `\l+`, `\d name`: the listing commands of psql, with plain names only. Says whether it shows secrets.
+fn psql_meta(meta: &str) -> Result<bool, String> {
     let mut words = meta.split_whitespace();
-    let command = words.next().unwrap_or("").trim_end_matches('+');
+    let first = words.next().unwrap_or("");
+    let command = first.trim_end_matches('+');
+    // Options of user mappings and servers, and the connections of subscriptions.
+    let secret = first.ends_with('+') && ["deu", "des", "dew", "dRs"].contains(&command);
     let lists = matches!(command, "l" | "list" | "conninfo" | "encoding" | "z")
         || command
             .strip_prefix('d')
@@ -595,13 +445,14 @@ fn psql_meta(meta: &str) -> Result<(), String> {
             .all(|c| c.is_ascii_alphanumeric() || "_.*?".contains(c))
     });
     if lists && plain {
-        Ok(())
+        Ok(secret)
     } else {
         Err("is a command of the client that can run or write something".to_owned())
     }
 }
 
-fn sqlite_meta(meta: &str) -> Result<(), String> {
+/// Says whether it shows secrets: `.fullschema` holds samples of the data.
+fn sqlite_meta(meta: &str) -> Result<bool, String> {
     let mut words = meta.split_whitespace();
     let command = words.next().unwrap_or("");
     let lists = matches!(
@@ -621,7 +472,7 @@ fn sqlite_meta(meta: &str) -> Result<(), String> {
             .all(|c| c.is_ascii_alphanumeric() || "_.%".contains(c))
     });
     if lists && plain && !meta.contains('\n') {
-        Ok(())
+        Ok(command == "fullschema")
     } else {
         Err("is a command of the client that can run or write something".to_owned())
     }
