@@ -33,6 +33,12 @@ pub(crate) const EVERYWHERE: &[Exception] = &[
         why: "a segment of its own, to learn the number of the device; removed at once",
     },
     Exception {
+        command: "qemu-img",
+        contains: "io_uring_setup(",
+        leaves: false,
+        why: "the queue of its own event loop; a sandbox denies it, and qemu-img works without",
+    },
+    Exception {
         command: "pidof",
         contains: "\"/dev/log\"",
         leaves: false,
