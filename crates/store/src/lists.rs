@@ -6,6 +6,7 @@ use interlock_protocol::{
 };
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::backend::on;
 use crate::{Call, Error, Session, Store};
@@ -120,6 +121,8 @@ pub struct DecisionRow {
     pub code: Option<ErrorCode>,
     /// The sentence, of a refusal.
     pub message: Option<String>,
+    /// The facts, of a refusal.
+    pub details: Map<String, Value>,
     /// The hold, of what waits.
     pub hold: Option<HoldId>,
 }
@@ -133,6 +136,8 @@ pub struct DecisionFilter {
     pub answer: Option<String>,
     /// Only refusals with this code.
     pub code: Option<String>,
+    /// Only about this call of the session.
+    pub call: Option<CallId>,
     /// Only before this place.
     pub before: Option<u64>,
     /// At most this many.

@@ -106,6 +106,7 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
         session,
         answer: asked.answer.map(|answer| answer.as_str().to_owned()),
         code: asked.code,
+        call: None,
         before: asked.before,
         limit: limit + 1,
     };

@@ -1,7 +1,7 @@
 //! Why what was approved did not run: the gate looks again at the moment of running, and things may stand differently.
 
-use interlock_gate::{Hold, HoldStatus};
-use interlock_store::TimelineEntry;
+use interlock_gate::{Hold, HoldStatus, Rule};
+use interlock_store::{DecisionFilter, DecisionRow};
 use serde_json::Value;
 
 use crate::app::App;
@@ -14,26 +14,35 @@ pub(super) async fn not_run(
     hold: &Hold,
     action: Option<&ActionTaken>,
 ) -> Result<Option<NotRun>, Problem> {
-    if action.is_some() || !matches!(hold.status, HoldStatus::Approved { .. }) {
+    let HoldStatus::Approved { at, .. } = &hold.status else {
+        return Ok(None);
+    };
+    if action.is_some() {
         return Ok(None);
     }
-    let timeline = app.store().timeline(&hold.plan.session).await?;
-    Ok(timeline.iter().rev().find_map(|entry| refusal(entry, hold)))
+    let refused = DecisionFilter {
+        session: Some(hold.plan.session.clone()),
+        answer: Some("refused".to_owned()),
+        call: Some(hold.call.clone()),
+        limit: 1,
+        ..DecisionFilter::default()
+    };
+    let newest = app.store().decisions(&refused).await?.pop();
+    Ok(newest.filter(|refusal| refusal.at >= *at).map(refusal))
 }
 
-/// What an entry says of a hold that was not run.
-fn refusal(entry: &TimelineEntry, hold: &Hold) -> Option<NotRun> {
-    let fact = |name: &str| entry.metadata.get(name).and_then(Value::as_str);
-    if fact("hold") != Some(hold.id.as_str()) || !matches!(entry.status.as_str(), "refused" | "cancelled") {
-        return None;
+/// What the record says of a call that was not run.
+fn refusal(row: DecisionRow) -> NotRun {
+    // What code itself turned away, nobody asked the gate about.
+    let asked = |rule: &str| Rule::ALL.iter().any(|known| known.as_str() == rule);
+    let rule = row.rule.map(|rule| rule.to_string()).filter(|rule| asked(rule));
+    NotRun {
+        at: row.at,
+        code: row.code.filter(|_| rule.is_some()).map(|code| code.to_string()),
+        rule,
+        message: row.message.unwrap_or_default(),
+        changes: changes(row.details.get("changes")),
     }
-    Some(NotRun {
-        at: entry.updated_at,
-        code: fact("code").map(str::to_owned),
-        rule: fact("rule").map(str::to_owned),
-        message: entry.content.clone(),
-        changes: changes(entry.metadata.pointer("/details/changes")),
-    })
 }
 
 /// What differs, out of a refusal's facts.

@@ -5,6 +5,7 @@ use interlock_protocol::{Decision, EventBody, ResourceId, Sequence, SessionId, S
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+use serde_json::Map;
 
 use super::fault::{Fault, text};
 use super::read::{body, number, rows, time, to_call, to_session};
@@ -294,9 +295,11 @@ pub(crate) fn decisions(conn: &Connection, filter: &DecisionFilter) -> Result<Ve
     } else {
         "decisions d CROSS JOIN events e ON e.key = d.event"
     };
+    let call = filter.call.as_ref().map(ToString::to_string);
     for (condition, value) in [
         (" AND d.code = ?", &filter.code),
         (" AND d.answer = ?", &filter.answer),
+        (" AND json_extract(e.body, '$.data.call') = ?", &call),
     ] {
         if let Some(value) = value {
             conditions.push_str(condition);
@@ -326,9 +329,14 @@ fn to_decision(row: &Row<'_>) -> Result<DecisionRow, Fault> {
         Decision::Refused(refusal) => (None, Some(refusal)),
         Decision::Allowed { .. } | Decision::AnswerAllowed => (None, None),
     };
-    let (rule, code, message) = match refusal {
-        Some(refusal) => (Some(refusal.rule), Some(refusal.code), Some(refusal.message)),
-        None => (None, None, None),
+    let (rule, code, message, details) = match refusal {
+        Some(refusal) => (
+            Some(refusal.rule),
+            Some(refusal.code),
+            Some(refusal.message),
+            refusal.details,
+        ),
+        None => (None, None, None, Map::new()),
     };
     Ok(DecisionRow {
         position: number(row.get(1)?)?,
@@ -345,6 +353,7 @@ fn to_decision(row: &Row<'_>) -> Result<DecisionRow, Fault> {
         rule,
         code,
         message,
+        details,
         hold,
     })
 }

@@ -593,6 +593,22 @@ async fn decisions_are_found_by_session_answer_and_code() {
         ),
         (
             DecisionFilter {
+                session: Some(session_id(1)),
+                call: Some(call_id(2)),
+                ..filter.clone()
+            },
+            vec![3],
+        ),
+        (
+            DecisionFilter {
+                session: Some(session_id(2)),
+                call: Some(call_id(2)),
+                ..filter.clone()
+            },
+            vec![],
+        ),
+        (
+            DecisionFilter {
                 code: Some("NOT_FOUND".to_owned()),
                 answer: Some("held".to_owned()),
                 ..filter.clone()
