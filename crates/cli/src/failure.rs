@@ -87,6 +87,7 @@ impl From<interlock_engine::Error> for Failure {
             | Error::Name(_) => Self::wrong(error),
             Error::Random(_)
             | Error::Unreadable { .. }
+            | Error::Unwritable { .. }
             | Error::Refused(_)
             | Error::Secret { .. }
             | Error::NotNow(_) => Self::unsuccessful(error),

@@ -19,7 +19,7 @@ use crate::count;
 use crate::error::Error;
 use crate::history::{Entry, History, Results};
 use crate::options::Controller;
-use crate::work::{Halt, Work, event};
+use crate::work::{Halt, Work, event, unwritable};
 
 /// How many times in a row a model's time may run out.
 const TIMEOUTS: u32 = 2;
@@ -117,15 +117,17 @@ impl Agent {
     /// Something that was said.
     pub(crate) fn say(&mut self, work: &Work, entry: Entry, now: Timestamp) {
         self.messages += 1;
-        self.pending.push(Record::Message(Message {
-            execution: self.record.id.clone(),
-            number: self.messages,
-            run: work.run.clone(),
-            role: entry.role().to_owned(),
-            // An entry is strings and JSON: it always serialises.
-            content: serde_json::to_value(&entry).unwrap_or_default(),
-            at: now,
-        }));
+        self.pending.push(match serde_json::to_value(&entry) {
+            Ok(content) => Record::Message(Message {
+                execution: self.record.id.clone(),
+                number: self.messages,
+                run: work.run.clone(),
+                role: entry.role().to_owned(),
+                content,
+                at: now,
+            }),
+            Err(error) => unwritable("a message", &error),
+        });
         self.history.push(entry);
     }
 

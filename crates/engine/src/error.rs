@@ -44,6 +44,14 @@ pub enum Error {
         /// Why.
         source: serde_json::Error,
     },
+    /// What is to be kept cannot be written.
+    #[error("{what} cannot be written to the record: {source}")]
+    Unwritable {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
     /// A text is not fit for the record.
     #[error(transparent)]
     Name(#[from] interlock_protocol::id::Error),
@@ -63,6 +71,11 @@ pub enum Error {
     /// What was asked for does not fit where the session stands.
     #[error("{0}")]
     NotNow(String),
+}
+
+/// Something as the record has it.
+pub(crate) fn written(what: &'static str, value: &impl serde::Serialize) -> Result<serde_json::Value, Error> {
+    serde_json::to_value(value).map_err(|source| Error::Unwritable { what, source })
 }
 
 fn looks(names: &[String]) -> String {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, End, Next};
 use crate::engine::{Engine, Inner};
-use crate::error::{Error, draw};
+use crate::error::{Error, draw, written};
 use crate::history::Entry;
 use crate::run::{DIRECT, direct_plan, finish};
 use crate::work::{Work, event};
@@ -96,7 +96,7 @@ impl Engine {
             tool,
             arguments,
         };
-        let input = serde_json::to_string(&call).unwrap_or_default();
+        let input = written("the call", &call)?.to_string();
         let input = crate::masking::input(&inner.setup.masker, &input).await;
         let mut run = Run {
             id: RunId::from_bytes(draw()?),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, Overrides};
-use crate::error::{Error, draw};
+use crate::error::{Error, draw, written};
 use crate::masking;
 use crate::writes::{ASKED, QUESTION_HASH};
 
@@ -81,7 +81,7 @@ impl Engine {
         let now = Timestamp::now();
         let chain = self.inner.chain_for(&submission)?;
         // Found out now, not when a worker has it.
-        let overrides = serde_json::to_value(&submission.overrides).unwrap_or_default();
+        let overrides = written("the overrides", &submission.overrides)?;
         self.inner.stages(&chain, &submission.overrides, &self.tools())?;
         if submission.input.trim().is_empty() {
             let what = match submission.kind {
@@ -180,7 +180,7 @@ impl Engine {
         match overrides {
             None => store.submit_input(session, input, queue, now).await?,
             Some(overrides) => {
-                let options = serde_json::to_value(&overrides).unwrap_or_default();
+                let options = written("the overrides", &overrides)?;
                 store
                     .submit_input_with(session, input, &options, queue, now)
                     .await?;

@@ -65,6 +65,8 @@ pub(crate) struct Tape {
     run: RunId,
     number: u64,
     steps: Vec<Step>,
+    /// Why a question could not be written down. What is kept next is refused for that, and the run fails.
+    unwritable: Option<String>,
     evidence: Vec<Arc<Evidence>>,
     question: Question,
 }
@@ -101,6 +103,7 @@ impl Tape {
             run,
             number: last_step,
             steps: Vec::new(),
+            unwritable: None,
             evidence: Vec::new(),
             question: Question::default(),
         };
@@ -131,6 +134,11 @@ impl Tape {
         std::mem::take(&mut self.steps)
     }
 
+    /// Why a question could not be written down, since this was asked last.
+    pub(crate) fn take_unwritable(&mut self) -> Option<String> {
+        self.unwritable.take()
+    }
+
     /// The same, to look at.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
@@ -143,14 +151,18 @@ impl Tape {
 
     fn note(&mut self, ask: &Ask, outcome: Value, now: Timestamp) {
         self.number += 1;
-        self.steps.push(Step {
-            number: self.number,
-            run: self.run.clone(),
-            // A question is strings, numbers and JSON: it always serialises.
-            input: serde_json::to_value(ask).unwrap_or_default(),
-            outcome,
-            at: now,
-        });
+        match serde_json::to_value(ask) {
+            Ok(input) => self.steps.push(Step {
+                number: self.number,
+                run: self.run.clone(),
+                input,
+                outcome,
+                at: now,
+            }),
+            Err(error) => {
+                self.unwritable.get_or_insert(error.to_string());
+            }
+        }
     }
 
     fn rivals(&self, world: &World) -> Vec<Rival> {

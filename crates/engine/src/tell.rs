@@ -13,7 +13,7 @@ use crate::agent::Agent;
 use crate::calls::{held_metadata, tell_of_edit};
 use crate::count;
 use crate::history::Entry;
-use crate::work::Work;
+use crate::work::{Work, unwritable};
 
 /// Why a call was not put to the gate. As much a refusal as the gate's own: typed, recorded and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,11 +121,12 @@ impl Agent {
     }
 
     pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {
-        if let Ok(record) = refusal.to_record() {
-            self.event(EventBody::DecisionMade {
+        match refusal.to_record() {
+            Ok(record) => self.event(EventBody::DecisionMade {
                 call: call.cloned(),
                 decision: Said::Refused(record),
-            });
+            }),
+            Err(error) => self.pending.push(unwritable("a refusal", &error)),
         }
     }
 

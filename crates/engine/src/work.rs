@@ -128,7 +128,9 @@ impl Work {
         } else {
             all.extend(records);
         }
-        all.extend(self.tape().take_steps().into_iter().map(Record::Step));
+        let mut tape = self.tape();
+        all.extend(tape.take_steps().into_iter().map(Record::Step));
+        all.extend(tape.take_unwritable().map(|why| unwritable("a step", &why)));
         all
     }
 
@@ -228,5 +230,13 @@ pub(crate) fn event(stage: Option<&StageId>, execution: Option<&ExecutionId>, bo
         stage: stage.cloned(),
         execution: execution.cloned(),
         body,
+    }
+}
+
+/// What stands in a batch for something that cannot be written: the store refuses the whole batch.
+pub(crate) fn unwritable(what: &'static str, why: &impl std::fmt::Display) -> Record {
+    Record::Unwritable {
+        what,
+        reason: why.to_string(),
     }
 }

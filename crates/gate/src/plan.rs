@@ -112,8 +112,10 @@ pub(crate) fn hash(plan: &Plan, fingerprint: ContentHash) -> ContentHash {
     field(plan.command.as_deref().unwrap_or(""));
     match &plan.expectation {
         None => field(""),
-        // An expectation always serialises: it is an enum of strings, numbers and JSON.
-        Some(expectation) => field(&serde_json::to_string(expectation).unwrap_or_default()),
+        // One that has no JSON is not the same as none, or as another one.
+        Some(expectation) => field(
+            &serde_json::to_string(expectation).unwrap_or_else(|error| format!("{error}: {expectation:?}")),
+        ),
     }
     bytes.extend_from_slice(&plan.timeout_seconds.to_le_bytes());
     // Last, and only where it is known: plans of earlier versions keep their hash.

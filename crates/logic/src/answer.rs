@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::check::Goal;
-use crate::engine::{GroundForm, Limits, Machine, Proof, Solution, Stop};
+use crate::engine::{Ground, Limits, Machine, Proof, Solution, Stop};
 use crate::facts::Id;
 use crate::knowledge::{Knowledge, SnapshotInfo};
 use crate::term::Term;
@@ -335,8 +335,20 @@ impl Because {
 fn because(proof: &Proof) -> Because {
     Because {
         goal: write_term(&proof.goal, &[]),
-        ground: serde_json::to_value(GroundForm::from(&proof.ground)).unwrap_or_default(),
+        ground: ground(&proof.ground),
         because: proof.because.iter().map(because).collect(),
+    }
+}
+
+/// What programs get of a ground.
+fn ground(ground: &Ground) -> Value {
+    match ground {
+        Ground::Fact => json!({ "ground": "fact" }),
+        Ground::Library => json!({ "ground": "library" }),
+        Ground::Rule { file, line } => json!({ "ground": "rule", "file": file, "line": line }),
+        Ground::Computed => json!({ "ground": "computed" }),
+        Ground::Absent => json!({ "ground": "absent" }),
+        Ground::Collected => json!({ "ground": "collected" }),
     }
 }
 

@@ -290,7 +290,11 @@ impl From<interlock_engine::Error> for Problem {
             }
             Error::NotNow(message) => Self::new(Code::Conflict, message),
             Error::NoModel | Error::Model(_) => Self::new(Code::Unavailable, error.to_string()),
-            Error::Prompt(_) | Error::Offer(_) | Error::Random(_) | Error::Unreadable { .. } => {
+            Error::Prompt(_)
+            | Error::Offer(_)
+            | Error::Random(_)
+            | Error::Unreadable { .. }
+            | Error::Unwritable { .. } => {
                 tracing::error!(%error, "an unexpected answer of the engine");
                 Self::new(Code::Internal, "something went wrong in the engine")
                     .hint("the server's log says what")

@@ -180,7 +180,11 @@ pub(crate) fn prepare(batch: Batch) -> Result<(Prepared, Unplaced), Error> {
 /// What people do to a session needs no claim: deciding a hold, using a token, and saying so.
 fn check_unclaimed(record: &Record) -> Result<(), Error> {
     let what = match record {
-        Record::Event { .. } | Record::Hold(_) | Record::Token(_) | Record::Deed(_) => return Ok(()),
+        Record::Event { .. }
+        | Record::Hold(_)
+        | Record::Token(_)
+        | Record::Deed(_)
+        | Record::Unwritable { .. } => return Ok(()),
         Record::Run(_) => "a run",
         Record::Stage(_) => "a stage",
         Record::Execution(_) => "an execution",
@@ -213,6 +217,7 @@ fn is_durable(record: &Record) -> bool {
         | Record::Abandoned { .. }
         | Record::Verified { .. }
         | Record::Evidence(_)
-        | Record::Step(_) => false,
+        | Record::Step(_)
+        | Record::Unwritable { .. } => false,
     }
 }

@@ -321,6 +321,13 @@ pub enum Record {
     Deed(Deed),
     /// An input to the gate.
     Step(Step),
+    /// Something that has no written form. Its batch is [`crate::Error::Unstorable`]: nothing is kept as if it were all.
+    Unwritable {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        reason: String,
+    },
     /// Where the session stands now.
     Status {
         /// Where.

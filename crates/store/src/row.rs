@@ -260,6 +260,7 @@ pub(crate) fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             outcome: json("a step", &step.outcome)?,
             run: step.run.into(),
         },
+        Record::Unwritable { what, reason } => return Err(Error::Unstorable { what, reason }),
         Record::Status {
             status,
             answer,

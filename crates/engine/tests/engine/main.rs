@@ -30,3 +30,4 @@ mod switch;
 mod takeover;
 mod traces;
 mod workers;
+mod written;

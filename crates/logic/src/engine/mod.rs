@@ -15,5 +15,4 @@ mod proof;
 pub(crate) use base::{Base, Origin};
 pub use machine::{Limits, Stop};
 pub(crate) use machine::{Machine, Solution};
-pub(crate) use proof::GroundForm;
 pub use proof::{Ground, Proof};

@@ -1,7 +1,5 @@
 //! What an answer rests on, recorded while it is found.
 
-use serde::Serialize;
-
 use crate::engine::base::Origin;
 use crate::engine::cell::Cell;
 use crate::term::Term;
@@ -79,31 +77,6 @@ impl NodeGround {
             Self::Computed => Ground::Computed,
             Self::Absent => Ground::Absent,
             Self::Collected(_) => Ground::Collected,
-        }
-    }
-}
-
-/// What programs get of a ground.
-#[derive(Serialize)]
-#[serde(tag = "ground", rename_all = "snake_case")]
-pub(crate) enum GroundForm<'g> {
-    Fact,
-    Library,
-    Rule { file: &'g str, line: u32 },
-    Computed,
-    Absent,
-    Collected,
-}
-
-impl<'g> From<&'g Ground> for GroundForm<'g> {
-    fn from(ground: &'g Ground) -> Self {
-        match ground {
-            Ground::Fact => Self::Fact,
-            Ground::Library => Self::Library,
-            Ground::Rule { file, line } => Self::Rule { file, line: *line },
-            Ground::Computed => Self::Computed,
-            Ground::Absent => Self::Absent,
-            Ground::Collected => Self::Collected,
         }
     }
 }

@@ -69,9 +69,18 @@ pub(crate) async fn play(
         usage.output_tokens = tokens.map_or_else(|| written(reply), |tokens| tokens.output_tokens);
     }
     tried.collected = out.into_collected();
-    let raw = serde_json::to_vec(&tried.collected.reply).unwrap_or_default();
-    tried.raw_total = raw.len() as u64;
-    tried.raw = raw.into();
+    match serde_json::to_vec(&tried.collected.reply) {
+        Ok(raw) => {
+            tried.raw_total = raw.len() as u64;
+            tried.raw = raw.into();
+        }
+        Err(error) => {
+            let what = format!("the reply of the script has no JSON: {error}");
+            tried
+                .fault
+                .get_or_insert(failure::Fault::new(Kind::Malformed, what));
+        }
+    }
     tried
 }
 

@@ -156,3 +156,29 @@ async fn sessions_are_listed_newest_first_and_found_by_what_they_say() {
     };
     assert_eq!(list(none).await, []);
 }
+
+#[tokio::test]
+async fn what_has_no_written_form_keeps_its_whole_batch_out() {
+    let store = memory();
+    let claim = claimed(&store, 1).await;
+    let unwritable = Record::Unwritable {
+        what: "a step",
+        reason: "key must be a string".to_owned(),
+    };
+    let mut records = everything();
+    records.push(unwritable.clone());
+    let refused = Err(Error::Unstorable {
+        what: "a step",
+        reason: "key must be a string".to_owned(),
+    });
+    assert_eq!(store.append(batch(&claim, records)).await, refused);
+    assert_eq!(store.append(unclaimed(1, vec![unwritable])).await, refused);
+    let snapshot = store.snapshot(&session_id(1)).await.unwrap();
+    assert_eq!((snapshot.runs.len(), snapshot.messages.len()), (0, 0));
+    assert_eq!(
+        store.last_sequence(&session_id(1)).await,
+        Ok(Sequence::new(2)),
+        "no place is used up"
+    );
+    store.append(batch(&claim, everything())).await.unwrap();
+}
