@@ -67,6 +67,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_rule_and_a_code_are_told_where_the_gate_was_asked() {
+        let cases = [
+            ("live_state", Some("live_state".to_owned())),
+            // The session was stopped before anybody asked.
+            ("stopping", None),
+            ("next_question", None),
+        ];
+        for (rule, expected) in cases {
+            let row = DecisionRow {
+                position: 7,
+                session: interlock_protocol::SessionId::from_bytes([1; 16]),
+                sequence: interlock_protocol::Sequence::new(3),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                call: None,
+                tool: None,
+                answer: "refused".to_owned(),
+                rule: interlock_protocol::RuleName::new(rule).ok(),
+                code: Some(interlock_protocol::ErrorCode::NotFound),
+                message: Some("no".to_owned()),
+                details: serde_json::Map::new(),
+                hold: None,
+            };
+            let told = refusal(row);
+            assert_eq!((told.code.is_some(), told.rule), (expected.is_some(), expected));
+            assert_eq!(told.message, "no");
+        }
+    }
+
+    #[test]
     fn what_changed_is_told_field_by_field() {
         let found = json!([
             {"field": "state", "was": "running", "now": "stopped"},
