@@ -65,13 +65,18 @@ pub(crate) fn open_existing_store(globals: &Globals) -> Result<Store, Failure> {
         return open_store(globals);
     }
     let (options, config) = store_and_config(globals)?;
-    let keyring = interlock_assembly::keyring(&config, &Folders::of_user())?;
-    Store::open_signed(&options.existing(), keyring).map_err(|error| match error {
+    let missing = |error| match error {
         StoreError::Missing { store } => Failure::wrong(format!(
             "there is no store at {store}; check --store, or leave it out to use the store of the configuration"
         )),
         error => error.into(),
-    })
+    };
+    // Looked for before there is a key: a mistyped name creates nothing at all.
+    if let Err(error @ StoreError::Missing { .. }) = Store::open(&options.clone().read_only()) {
+        return Err(missing(error));
+    }
+    let keyring = interlock_assembly::keyring(&config, &Folders::of_user())?;
+    Store::open_signed(&options.existing(), keyring).map_err(missing)
 }
 
 /// Where the store is, and the configuration as far as it can be read.

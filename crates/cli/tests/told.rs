@@ -441,5 +441,7 @@ fn a_store_that_is_not_there_is_not_shown_as_an_empty_one() {
             "{looking:?} {ran}"
         );
         assert!(!missing.parent().unwrap().exists(), "{looking:?} created it");
+        let key = home.path("config/interlock/record.key");
+        assert!(!key.exists(), "{looking:?} created a key for it");
     }
 }
