@@ -58,11 +58,18 @@ fn with_everything_a_read_no_refused_command_changes_a_machine() {
                 may_read: true,
             })
             .collect();
-        let replies = calls
-            .chunks(CALLS)
+        let looks = Call {
+            id: "look".to_owned(),
+            tool: "infra_query".to_owned(),
+            arguments: json!({"action": "list", "limit": 200}).to_string(),
+            class: Class::Example,
+            may_read: true,
+        };
+        let replies = std::iter::once(vec![looks])
+            .chain(calls.chunks(CALLS).map(<[Call]>::to_vec))
             .map(|calls| Reply {
                 text: String::new(),
-                calls: calls.to_vec(),
+                calls,
             })
             .collect();
         let session = Session::new(
