@@ -97,6 +97,22 @@ pub(crate) fn open_store_to_read(globals: &Globals) -> Result<(Store, Config), F
     Ok((Store::open(&options.read_only())?, config))
 }
 
+/// The same, also if the schema of the store was changed: to say what was.
+pub(crate) fn open_store_to_verify(globals: &Globals) -> Result<(Store, Config), Failure> {
+    let (options, config) = store_and_config(globals)?;
+    let store = Store::open(&options.to_verify()).map_err(changed)?;
+    Ok((store, config))
+}
+
+/// A store whose schema was changed so much that it cannot be read is what a check is there to find: it does not succeed, and
+/// nothing is wrong with how it was asked for.
+pub(crate) fn changed(error: StoreError) -> Failure {
+    match error {
+        StoreError::SchemaChanged(change) => Failure::unsuccessful(change),
+        error => error.into(),
+    }
+}
+
 /// An engine over a store and nothing else: for what people do to sessions, whatever the configuration says.
 pub(crate) fn bare(globals: &Globals) -> Result<Assembled, Failure> {
     over_store(open_store(globals)?)

@@ -10,7 +10,7 @@ use interlock_store::{AuditEntry, AuditFilter, Checkpoint, Compared, HeadFound, 
 use serde::Serialize;
 
 use crate::Ending;
-use crate::assemble::{open_existing_store, open_store_to_read};
+use crate::assemble::{changed, open_existing_store, open_store_to_verify};
 use crate::checkpoints;
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -135,10 +135,13 @@ impl Against {
 async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending, Failure> {
     // Read before the store: a store that goes on in between is ahead of them, never behind.
     let shipped = checkpoints::read(&arguments.checkpoint)?;
-    let (store, config) = open_store_to_read(globals)?;
+    let (store, config) = open_store_to_verify(globals)?;
     let keyring =
         interlock_assembly::checking(&config, &interlock_assembly::Folders::of_user(), &arguments.key)?;
-    let verified = store.verify_record(&keyring, !arguments.log_only).await?;
+    let verified = store
+        .verify_record(&keyring, !arguments.log_only)
+        .await
+        .map_err(changed)?;
     let (places, read): (Vec<String>, Vec<Checkpoint>) = shipped.into_iter().unzip();
     let compared = store.compare(&keyring, read).await?;
     let mut against = Against {

@@ -59,7 +59,7 @@ impl From<StoreError> for Failure {
             | StoreError::Behind { .. }
             | StoreError::Mark { .. }
             | StoreError::Unsigned { .. }
-            | StoreError::Planted { .. } => Self::wrong(error),
+            | StoreError::SchemaChanged(_) => Self::wrong(error),
             StoreError::NotFound { what, .. } => {
                 let list = match *what {
                     "hold" => "`interlock approvals` lists the open ones",

@@ -3,7 +3,7 @@
 use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
 use jiff::Timestamp;
 
-use crate::{Location, Switch};
+use crate::{Location, SchemaChange, Switch};
 
 /// Why something was not kept or not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -98,15 +98,9 @@ pub enum Error {
         /// What.
         why: String,
     },
-    /// The database does something by itself that this version did not put there.
-    #[error(
-        "the database holds `{name}`, a trigger, a view, an index or a table that is not as Interlock made it: it could change what \
-         is written. Look at it with `sqlite3 FILE .schema`, and remove it or restore a backup"
-    )]
-    Planted {
-        /// Its name.
-        name: String,
-    },
+    /// The schema of the database is not the one that this version makes.
+    #[error("{0}")]
+    SchemaChanged(SchemaChange),
     /// A backend that does not exist yet.
     #[error("PostgreSQL is not available yet; use `sqlite:PATH`")]
     NotAvailable,

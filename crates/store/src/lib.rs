@@ -39,6 +39,7 @@ mod queue;
 mod reads;
 mod record;
 mod row;
+mod schema;
 mod seal;
 mod sqlite;
 mod store;
@@ -65,6 +66,7 @@ pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
     Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
+pub use schema::{SchemaChange, SchemaFault};
 pub use seal::{Checkpoint, Compared, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState};
 pub use store::Store;
 pub use switch::{Switch, SwitchMove};

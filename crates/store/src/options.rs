@@ -23,6 +23,8 @@ pub enum Open {
     Existing,
     /// Only looked at.
     ReadOnly,
+    /// Only looked at, also if its schema was changed outside Interlock.
+    ToVerify,
 }
 
 /// Which store, and how to open it. In the configuration it is a text: `sqlite:PATH`.
@@ -68,6 +70,13 @@ impl Options {
     #[must_use]
     pub fn existing(mut self) -> Self {
         self.open = Open::Existing;
+        self
+    }
+
+    /// The same, only to be looked at, also if its schema was changed outside Interlock: for checking the record.
+    #[must_use]
+    pub fn to_verify(mut self) -> Self {
+        self.open = Open::ToVerify;
         self
     }
 

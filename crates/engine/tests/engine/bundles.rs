@@ -258,12 +258,9 @@ async fn a_session_that_is_older_than_signing_says_so() {
     lab.engine.work_on(&session).await.unwrap();
     let sealed = bundle(&lab.store, &session, Timestamp::now()).await.unwrap();
     lab.store.close().await;
-    let conn = rusqlite::Connection::open(root.path().join("interlock.db")).unwrap();
-    conn.execute_batch(
-        "DROP TRIGGER seals_remain; DROP TRIGGER checkpoints_remain; DELETE FROM seals; DELETE FROM checkpoints",
-    )
-    .unwrap();
-    drop(conn);
+    crate::rows::forger(root.path())
+        .execute_batch("DELETE FROM seals; DELETE FROM checkpoints")
+        .unwrap();
     let options = interlock_store::Options::sqlite(root.path().join("interlock.db"));
     let store = Store::adopt(&options, keyring()).unwrap();
     let older = bundle(&store, &session, Timestamp::now()).await.unwrap();

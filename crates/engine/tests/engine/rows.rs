@@ -5,6 +5,7 @@ use interlock_engine::{Rows, Trace};
 use interlock_protocol::{ContentHash, ControlLevel, SessionId};
 use interlock_store::{Error as StoreError, Options, SealState, Store};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Sql;
 
 use crate::fixture::{DecidesByName, Lab, RESTART, Wish, keyring, operator};
@@ -57,19 +58,11 @@ async fn ended(folder: &std::path::Path) -> SessionId {
     session
 }
 
-/// Somebody with the file and without the key: no trigger and no constraint stops them.
-fn forger(folder: &std::path::Path) -> Connection {
+/// Somebody with the file and without the key: no trigger and no constraint stops them, and the schema stays as it is.
+pub(crate) fn forger(folder: &std::path::Path) -> Connection {
     let conn = Connection::open(folder.join("interlock.db")).unwrap();
-    let triggers: Vec<String> = conn
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .collect::<Result<_, _>>()
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
         .unwrap();
-    for trigger in triggers {
-        conn.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
-    }
     conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     conn
 }

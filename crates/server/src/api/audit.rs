@@ -106,10 +106,20 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
 )]
 async fn verify(State(app): State<App>) -> Result<Json<AuditCheck>, Problem> {
     let found = app.store().verify_audit().await?;
+    let broken = found.broken.map(|(number, why)| format!("entry {number}: {why}"));
+    let problem = match broken {
+        Some(broken) => Some(broken),
+        None => app
+            .store()
+            .schema_changes()
+            .await?
+            .first()
+            .map(|change| format!("{} {}: {}", change.kind, change.name, change.what())),
+    };
     Ok(Json(AuditCheck {
-        intact: found.broken.is_none(),
+        intact: problem.is_none(),
         entries: found.entries,
         head: found.head.to_string(),
-        problem: found.broken.map(|(number, why)| format!("entry {number}: {why}")),
+        problem,
     }))
 }

@@ -128,7 +128,7 @@ pub(crate) fn audit_entries(conn: &Connection, filter: &AuditFilter) -> Result<V
 pub(crate) fn verify_audit(conn: &Connection) -> Result<AuditVerified, Fault> {
     let mut head = ContentHash::of("");
     let (mut entries, mut broken) = (0_u64, None);
-    let mut statement = conn.prepare_cached(&format!("{ENTRY} ORDER BY number"))?;
+    let mut statement = conn.prepare_cached(&format!("{ENTRY} NOT INDEXED ORDER BY number"))?;
     let mut all = statement.query([])?;
     let mut expected = 1_i64;
     while let Some(row) = all.next()? {

@@ -254,11 +254,6 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("migrations", "*", "the schema's own list"),
 ];
 
-/// The tables that hold a part of a session.
-pub(super) fn tables() -> impl Iterator<Item = &'static str> {
-    PARTS.iter().map(|part| part.table)
-}
-
 /// The digests of a session's parts, one after the other.
 pub(super) fn parts(conn: &Connection, key: i64) -> Result<Vec<u8>, Fault> {
     let mut digests = Vec::with_capacity(PARTS.len() * LENGTH);

@@ -15,8 +15,9 @@ use crate::prepare::nanoseconds;
 use crate::{
     ApiToken, AuditEntry, AuditFilter, AuditVerified, Call, Checkpoint, Compared, Counts, DecisionFilter,
     DecisionRow, Error, FeedPage, Filter, FilterOptions, HeadFound, Holds, Interaction, Login, Message,
-    ModelHealth, Note, Outline, RecordVerified, Run, SavedView, SealState, Session, SessionPage,
-    SessionQuery, SessionUse, Snapshot, Step, Switch, TimelineEntry, ToolUse, UsageBy, UsageRow, User,
+    ModelHealth, Note, Outline, RecordVerified, Run, SavedView, SchemaChange, SealState, Session,
+    SessionPage, SessionQuery, SessionUse, Snapshot, Step, Switch, TimelineEntry, ToolUse, UsageBy, UsageRow,
+    User,
 };
 
 impl Sqlite {
@@ -158,6 +159,10 @@ impl Sqlite {
     pub(crate) async fn outline(&self, session: &SessionId) -> Result<Outline, Error> {
         let session = session.clone();
         self.read(move |conn| look::outline(conn, &session)).await
+    }
+
+    pub(crate) async fn schema_changes(&self) -> Result<Vec<SchemaChange>, Error> {
+        self.read(look::schema_changes).await
     }
 
     pub(crate) async fn decided_holds(

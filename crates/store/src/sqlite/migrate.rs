@@ -1,10 +1,8 @@
 //! The schema, forward only. One process brings a file up to date; the others wait for it.
 
-use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use interlock_protocol::ContentHash;
 use jiff::Timestamp;
@@ -109,7 +107,10 @@ pub(super) fn migrate(
             ],
         )?;
         tx.pragma_update(None, "user_version", number)?;
-        tracing::info!(number, name = migration.name, "schema migrated");
+        // A database in memory is always a new one.
+        if path.is_some() {
+            tracing::info!(number, name = migration.name, "schema migrated");
+        }
     }
     tx.commit()?;
     Ok(())
@@ -133,47 +134,6 @@ pub(super) fn check(conn: &Connection, migrations: &[Migration]) -> Result<(), F
         }
     }
     Ok(())
-}
-
-/// Everything in the schema is ours: triggers run whenever something is written, and so do the actions of a foreign key or a
-/// conflict that somebody wrote into a table. What is missing is not looked for.
-pub(super) fn check_schema(conn: &Connection) -> Result<(), Fault> {
-    static OURS: OnceLock<HashSet<Object>> = OnceLock::new();
-    let ours = if let Some(ours) = OURS.get() {
-        ours
-    } else {
-        let ours = objects(&super::open::memory()?)?.into_iter().collect();
-        OURS.get_or_init(|| ours)
-    };
-    match objects(conn)?
-        .into_iter()
-        .find(|found| !ours.contains(found) && !is_statistics(found))
-    {
-        Some((_, name, _)) => Err(Error::Planted { name }.into()),
-        None => Ok(()),
-    }
-}
-
-/// A number that changes with the schema.
-pub(super) fn schema_version(conn: &Connection) -> Result<i64, Fault> {
-    Ok(conn
-        .prepare_cached("PRAGMA main.schema_version")?
-        .query_row([], |row| row.get(0))?)
-}
-
-/// The type, the name and the text of something in the schema.
-type Object = (String, String, String);
-
-/// What `ANALYZE` leaves.
-fn is_statistics((kind, name, _): &Object) -> bool {
-    kind == "table" && matches!(name.as_str(), "sqlite_stat1" | "sqlite_stat4")
-}
-
-fn objects(conn: &Connection) -> Result<Vec<Object>, Fault> {
-    Ok(conn
-        .prepare_cached("SELECT type, name, coalesce(sql, '') FROM main.sqlite_schema NOT INDEXED")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?)
 }
 
 /// A copy of the file as it was, next to it, under a name that nothing has.

@@ -19,6 +19,7 @@ mod people;
 mod queue;
 mod read;
 mod retain;
+mod schema;
 mod seal;
 mod switch;
 mod trace;
@@ -43,7 +44,7 @@ use crate::location::Kind;
 use crate::mark::Mark;
 use crate::{Error, Location, Open, Options};
 use fault::Fault;
-use open::Missing;
+use open::{Missing, SchemaCheck};
 use writer::{Message, QUEUE, Signing, Task, Writer};
 
 use writer::Need;
@@ -87,6 +88,7 @@ mod look {
         snapshot, timeline, tokens, writers,
     };
     pub(super) use super::retain::purgeable;
+    pub(super) use super::schema::changes as schema_changes;
     pub(super) use super::seal::{find_head, last_checkpoint, misfit, seal_state, verify_record};
     pub(super) use super::switch::switch;
     pub(super) use super::trace::{facts, interactions, steps};
@@ -125,12 +127,20 @@ impl Sqlite {
             Kind::File(path) => Some(path.clone()),
             Kind::Memory => None,
         };
+        let schema = match opening {
+            Opening::With(_) | Opening::Adopting(_) => SchemaCheck::Made,
+            Opening::WithoutKey => SchemaCheck::Skipped,
+        };
         let conn = match (&path, options.open) {
             (None, _) => Some(open::memory()?),
-            (Some(path), Open::ReadWrite) => Some(open::writer(path, busy, Missing::IsMade)?),
-            (Some(path), Open::Existing) => Some(open::writer(path, busy, Missing::IsAnError)?),
+            (Some(path), Open::ReadWrite) => Some(open::writer(path, busy, Missing::IsMade, schema)?),
+            (Some(path), Open::Existing) => Some(open::writer(path, busy, Missing::IsAnError, schema)?),
             (Some(path), Open::ReadOnly) => {
-                open::check_readable(path, busy)?;
+                open::check_readable(path, busy, schema)?;
+                None
+            }
+            (Some(path), Open::ToVerify) => {
+                open::check_readable(path, busy, SchemaCheck::Skipped)?;
                 None
             }
         };

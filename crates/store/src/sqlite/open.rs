@@ -11,6 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::fault::Fault;
 use super::migrate::{self, APPLICATION_ID, MIGRATIONS, newest};
+use super::schema;
 use super::seal::SIGNED_TABLES;
 use crate::Error;
 
@@ -33,8 +34,31 @@ pub(super) enum Missing {
     IsAnError,
 }
 
+/// Whether a schema that is not Interlock's own is refused when a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemaCheck {
+    /// It is.
+    Made,
+    /// It is not: for stopping all writes, and for checking the record.
+    Skipped,
+}
+
+impl SchemaCheck {
+    fn of(self, conn: &Connection) -> Result<(), Fault> {
+        match self {
+            Self::Made => schema::check_version(conn),
+            Self::Skipped => Ok(()),
+        }
+    }
+}
+
 /// The connection that writes. Makes the file where it is not there and `missing` says so.
-pub(super) fn writer(path: &Path, busy: Duration, missing: Missing) -> Result<Connection, Fault> {
+pub(super) fn writer(
+    path: &Path,
+    busy: Duration,
+    missing: Missing,
+    schema: SchemaCheck,
+) -> Result<Connection, Fault> {
     prepare_place(path, missing)?;
     let unclean = fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -44,6 +68,8 @@ pub(super) fn writer(path: &Path, busy: Duration, missing: Missing) -> Result<Co
         return Err(Fault::ReadOnly);
     }
     check_ours(&conn)?;
+    // Before anything relies on a table.
+    schema.of(&conn)?;
     check_whole(&conn, path, unclean)?;
     let found = migrate::version(&conn)?;
     if found > newest(MIGRATIONS) {
@@ -61,9 +87,15 @@ pub(super) fn writer(path: &Path, busy: Duration, missing: Missing) -> Result<Co
 
 /// A database that is gone with its connection.
 pub(super) fn memory() -> Result<Connection, Fault> {
-    let mut conn = Connection::open_in_memory()?;
-    configure(&conn)?;
+    let mut conn = unmigrated_memory()?;
     migrate::migrate(&mut conn, None, MIGRATIONS)?;
+    Ok(conn)
+}
+
+/// The same, with nothing in it.
+pub(super) fn unmigrated_memory() -> Result<Connection, Fault> {
+    let conn = Connection::open_in_memory()?;
+    configure(&conn)?;
     Ok(conn)
 }
 
@@ -105,7 +137,7 @@ fn unchanging(path: &Path) -> Result<String, Fault> {
 }
 
 /// Looks at a file that nobody here writes to.
-pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Fault> {
+pub(super) fn check_readable(path: &Path, busy: Duration, schema: SchemaCheck) -> Result<(), Fault> {
     let there = fs::metadata(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Fault::Missing,
         _ => Fault::Denied(error.to_string()),
@@ -115,11 +147,14 @@ pub(super) fn check_readable(path: &Path, busy: Duration) -> Result<(), Fault> {
     }
     let conn = reader(path, busy)?;
     check_ours(&conn)?;
+    schema.of(&conn)?;
     let (found, known) = (migrate::version(&conn)?, newest(MIGRATIONS));
     match found.cmp(&known) {
         std::cmp::Ordering::Less => Err(Error::OlderSchema { found, known }.into()),
         std::cmp::Ordering::Greater => Err(Error::NewerSchema { found, known }.into()),
-        std::cmp::Ordering::Equal => migrate::check(&conn, MIGRATIONS),
+        std::cmp::Ordering::Equal => {
+            migrate::check(&conn, MIGRATIONS).map_err(|fault| schema::explain(&conn, fault))
+        }
     }
 }
 
@@ -186,8 +221,14 @@ fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Faul
     }
     if size <= CHECK_ALWAYS && migrate::version(conn)? == newest(MIGRATIONS) {
         // The quick check does not compare an index with its table.
-        for table in SIGNED_TABLES {
-            integrity(conn, &format!("PRAGMA integrity_check('{table}')"))?;
+        let there = schema::tables(conn)?;
+        for table in SIGNED_TABLES
+            .into_iter()
+            .filter(|name| there.iter().any(|table| table == name))
+        {
+            if let Some(fault) = schema::index_faults(conn, table)?.into_iter().next() {
+                return Err(Fault::corrupt(fault));
+            }
         }
     }
     Ok(())
@@ -195,15 +236,20 @@ fn check_whole(conn: &Connection, path: &Path, unclean: bool) -> Result<(), Faul
 
 /// What `SQLite`'s own check says.
 pub(crate) fn integrity(conn: &Connection, check: &str) -> Result<(), Fault> {
-    let mut statement = conn.prepare(check)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let said: String = row.get(0)?;
-        if said != "ok" {
-            return Err(Fault::corrupt(said));
-        }
+    match faults(conn, check)?.into_iter().next() {
+        Some(fault) => Err(Fault::corrupt(fault)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Everything that `SQLite`'s own check finds wrong.
+pub(super) fn faults(conn: &Connection, check: &str) -> Result<Vec<String>, Fault> {
+    let mut said: Vec<String> = conn
+        .prepare(check)?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    said.retain(|said| said != "ok");
+    Ok(said)
 }
 
 /// Nothing points at what is not there.

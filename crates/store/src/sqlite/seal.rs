@@ -154,7 +154,7 @@ impl Kept {
 
 fn last(conn: &Connection) -> Result<Option<(i64, Vec<u8>)>, Fault> {
     Ok(conn
-        .prepare_cached("SELECT number, hash FROM seals ORDER BY number DESC LIMIT 1")?
+        .prepare_cached("SELECT number, hash FROM main.seals NOT INDEXED ORDER BY number DESC LIMIT 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?)
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::Fault;
-use super::{migrate, seal};
+use super::{schema, seal};
 use crate::mark::Mark;
 use crate::{Error, Location};
 
@@ -118,13 +118,13 @@ impl Signing {
     fn begin(&self, conn: &Connection) -> Result<bool, Fault> {
         // Whatever goes wrong here, the next transaction looks again.
         let checked = self.schema.take();
-        let version = migrate::schema_version(conn)?;
+        let version = schema::version(conn)?;
         if checked != Some(version) {
             // What the connection remembers of the schema is not what was checked: it is read again.
             conn.execute_batch("PRAGMA writable_schema = RESET")?;
         }
         // Each time: the number can be set back.
-        migrate::check_schema(conn)?;
+        schema::check(conn)?;
         self.schema.set(Some(version));
         seal::note_seals(conn)?;
         self.watch.is_signed(conn, &self.keyring)
@@ -205,7 +205,7 @@ impl Writer {
                     job.reply(outcome);
                 }
             }
-            Err(Failed::ToBegin(Fault::Other(error @ Error::Planted { .. }))) => {
+            Err(Failed::ToBegin(Fault::Other(error @ Error::SchemaChanged(_)))) => {
                 tracing::error!(%error, "nothing is written, except that writes are stopped");
                 for mut job in group.drain(..) {
                     let outcome = match job.need() {

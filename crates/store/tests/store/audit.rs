@@ -7,6 +7,7 @@ use interlock_store::{AuditFilter, Deed, Options, Retention, Store};
 use rusqlite::Connection;
 use serde_json::json;
 
+use crate::marks::forger;
 use crate::support::*;
 
 fn deed(number: i64) -> Deed {
@@ -168,13 +169,7 @@ async fn whoever_goes_around_the_triggers_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         filled(&path, 5).await.close().await;
-        let raw = Connection::open(&path).unwrap();
-        for trigger in ["goes_on", "went_on", "stays", "remains"] {
-            raw.execute_batch(&format!("DROP TRIGGER audit_{trigger}"))
-                .unwrap();
-        }
-        raw.execute_batch(forgery).unwrap();
-        drop(raw);
+        forger(&path).execute_batch(forgery).unwrap();
         let store = Store::open(&Options::sqlite(&path)).unwrap();
         let broken = store.verify_audit().await.unwrap().broken;
         assert_eq!(

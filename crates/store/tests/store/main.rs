@@ -16,5 +16,6 @@ mod process;
 mod queue;
 mod record;
 mod retention;
+mod schema;
 mod support;
 mod upgrade;

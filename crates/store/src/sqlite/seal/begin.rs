@@ -12,8 +12,8 @@ use crate::Error;
 use crate::mark::Mark;
 use crate::sqlite::audit::added_after;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::migrate;
 use crate::sqlite::read::{hash, number};
+use crate::sqlite::schema;
 
 /// Makes a connection that writes ready to sign. A store is refused that holds sessions and no seal, that ends before its
 /// mark or has lost it, or whose audit log was added to without the key: somebody cut it off or wrote to it.
@@ -90,8 +90,8 @@ pub(super) fn begin_signing(
     mark: Option<&Mark>,
     found: Found,
 ) -> Result<bool, Fault> {
-    // What a planted trigger writes would be signed with the rest.
-    migrate::check_schema(conn)?;
+    // Again, while nobody else can write: what an added trigger writes would be signed with the rest.
+    schema::check(conn)?;
     note_seals(conn)?;
     let signed = last(conn)?.is_some();
     let first = seal_row(conn, 1)?;

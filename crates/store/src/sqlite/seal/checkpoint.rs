@@ -107,7 +107,7 @@ impl Checkpoint {
 }
 
 pub(super) const CHECKPOINT: &str = "SELECT number, at, audit_number, audit_hash, seal_number, seal_hash, public_key, signature \
-                          FROM checkpoints";
+                          FROM main.checkpoints NOT INDEXED";
 
 pub(super) fn to_checkpoint(row: &Row<'_>) -> Result<Checkpoint, Fault> {
     Ok(Checkpoint {
@@ -138,14 +138,14 @@ pub(super) fn entry_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8
         return Ok(Some(ContentHash::of("").as_bytes().to_vec()));
     }
     Ok(conn
-        .prepare_cached("SELECT hash FROM audit WHERE number = ?")?
+        .prepare_cached("SELECT hash FROM main.audit NOT INDEXED WHERE number = ?")?
         .query_row([i64::try_from(number).unwrap_or(i64::MAX)], |row| row.get(0))
         .optional()?)
 }
 
 pub(super) fn seal_hash(conn: &Connection, number: u64) -> Result<Option<Vec<u8>>, Fault> {
     Ok(conn
-        .prepare_cached("SELECT hash FROM seals WHERE number = ?")?
+        .prepare_cached("SELECT hash FROM main.seals NOT INDEXED WHERE number = ?")?
         .query_row([i64::try_from(number).unwrap_or(i64::MAX)], |row| row.get(0))
         .optional()?)
 }
@@ -179,11 +179,13 @@ pub(crate) fn misfit(conn: &Connection, checkpoint: &Checkpoint) -> Result<Optio
 /// What has this hash: an entry of the audit log, or a seal.
 pub(crate) fn find_head(conn: &Connection, hash: &ContentHash) -> Result<Option<HeadFound>, Fault> {
     let of = |table: &str| -> Result<Option<u64>, Fault> {
-        conn.prepare_cached(&format!("SELECT number FROM {table} WHERE hash = ?"))?
-            .query_row([hash.as_bytes()], |row| row.get(0))
-            .optional()?
-            .map(number)
-            .transpose()
+        conn.prepare_cached(&format!(
+            "SELECT number FROM main.{table} NOT INDEXED WHERE hash = ?"
+        ))?
+        .query_row([hash.as_bytes()], |row| row.get(0))
+        .optional()?
+        .map(number)
+        .transpose()
     };
     Ok(match of("audit")? {
         Some(number) => Some(HeadFound::Entry(number)),
