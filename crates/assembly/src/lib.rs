@@ -12,6 +12,7 @@
 mod folders;
 mod keys;
 mod notes;
+mod rules;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_executor::{Inventory, Toolbox};
 use interlock_gate::{Catalogue, Gate, Options as GateOptions};
 use interlock_infra::{Infra, Secrets, Source};
+use interlock_logic::Rules;
 use interlock_mask::Masker;
 use interlock_model::Models;
 use interlock_store::{Options, Store};
@@ -29,6 +31,7 @@ use interlock_tools::{Fleet, Knowledge, LocalHost};
 
 pub use folders::{Folders, protected};
 pub use keys::{checking, key_source, keyring, marks};
+pub use rules::{rules, rules_folder};
 
 use crate::notes::Kept;
 
@@ -47,6 +50,9 @@ pub enum Error {
     /// A connection.
     #[error(transparent)]
     Infrastructure(#[from] interlock_infra::Error),
+    /// The operator's rules for questions in logic.
+    #[error("{0}")]
+    Rules(String),
     /// The key of the record.
     #[error(transparent)]
     Key(#[from] interlock_seal::Error),
@@ -83,6 +89,7 @@ pub struct Assembly<'a> {
     folders: Folders,
     /// Files of Interlock's own, besides its folders and its store.
     own_files: Vec<PathBuf>,
+    rules: Arc<Rules>,
     masked: Vec<String>,
     models: Option<Models>,
     tools: Option<Tools>,
@@ -116,6 +123,7 @@ impl<'a> Assembly<'a> {
             secrets: Secrets::environment(),
             folders: Folders::of_user(),
             own_files: Vec::new(),
+            rules: Arc::default(),
             masked: Vec::new(),
             models: None,
             tools: None,
@@ -141,6 +149,13 @@ impl<'a> Assembly<'a> {
     #[must_use]
     pub fn own_files(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         self.own_files.extend(files);
+        self
+    }
+
+    /// The operator's rules for questions in logic.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = Arc::new(rules);
         self
     }
 
@@ -214,6 +229,7 @@ impl<'a> Assembly<'a> {
             &self.folders,
         ));
         let (fleet, infra) = fleet(config, &self.secrets, protected, Kept::in_store(store.clone()))?;
+        let fleet = fleet.with_rules(Arc::clone(&self.rules));
         let (catalogue, toolbox, inventory) = if let Some(tools) = &self.tools {
             (
                 Arc::clone(&tools.catalogue),

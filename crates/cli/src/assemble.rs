@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use interlock_assembly::{Assembly, Folders};
+use interlock_assembly::{Assembly, Folders, rules, rules_folder};
 use interlock_config::Config;
 use interlock_engine::{Engine, Person, Queue};
 use interlock_gate::Hold;
@@ -148,10 +148,17 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
     }
     let folders = Folders::of_user();
     let marks = interlock_assembly::marks(&loaded.config, &folders);
+    let rules_folder = rules_folder(loaded.file.as_deref());
+    let rules = rules_folder
+        .as_deref()
+        .map(rules)
+        .transpose()?
+        .unwrap_or_default();
     let own = loaded
         .file
         .iter()
         .chain([&marks])
+        .chain(&rules_folder)
         .chain(&loaded.secret_files)
         .chain(match &loaded.config.record.key {
             Some(interlock_config::RecordKey::File(path)) => Some(path),
@@ -161,6 +168,7 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
     let assembled = Assembly::of(&loaded.config)
         .folders(folders.clone())
         .own_files(own)
+        .rules(rules)
         .masking(crate::outside::addresses())
         .open(&settings::store(globals, &loaded)?)?;
     finished(assembled, loaded.config, loaded.file, folders)

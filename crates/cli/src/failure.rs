@@ -105,6 +105,7 @@ impl From<interlock_assembly::Error> for Failure {
             | Error::Mask(_)
             | Error::Prompt(_)
             | Error::Infrastructure(_)
+            | Error::Rules(_)
             | Error::Key(_)
             | Error::NoKey => Self::wrong(error),
             Error::Catalogue(_) | Error::Toolbox(_) | Error::Resource(_) | Error::Record(_) => {

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use interlock_assembly::connected;
-use interlock_logic::{
-    Answer, Explanation, Facts, Goal, Knowledge, Limits, MAX_RULES_BYTES, PREDICATES, Rules, Topic,
-};
+use interlock_assembly::{connected, rules, rules_folder};
+use interlock_logic::{Answer, Explanation, Facts, Goal, Knowledge, Limits, PREDICATES, Rules, Topic};
 use jiff::Timestamp;
 
 use crate::Ending;
@@ -23,8 +21,6 @@ use crate::terminal::{Paint, Tone};
 const MAX_FACTS_BYTES: u64 = 64 << 20;
 /// How old live facts may be.
 const NOT_OLDER: Duration = Duration::from_secs(10);
-/// The folder with rules, beside the configuration.
-const RULES_FOLDER: &str = "rules";
 
 /// Ask a question about the live state in Prolog.
 #[derive(Args)]
@@ -151,9 +147,7 @@ async fn knowledge(globals: &Globals, question: &Question) -> Result<(Knowledge,
         for problem in problems {
             globals.say(&format!("warning: {problem}"));
         }
-        let folder = loaded.file.as_deref().and_then(Path::parent);
-        let rules = folder.map(|folder| folder.join(RULES_FOLDER));
-        (facts, rules.filter(|folder| folder.is_dir()))
+        (facts, rules_folder(loaded.file.as_deref()))
     };
     // After the facts were taken, so that live facts are not from the future.
     let now = question.at.unwrap_or_else(Timestamp::now);
@@ -163,31 +157,6 @@ async fn knowledge(globals: &Globals, question: &Question) -> Result<(Knowledge,
     };
     let knowledge = Knowledge::new(&facts, Arc::new(rules), 1, now).map_err(Failure::wrong)?;
     Ok((knowledge, now))
-}
-
-fn rules(path: &Path) -> Result<Rules, Failure> {
-    let mut paths = Vec::new();
-    if path.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "pl") {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-    } else {
-        paths.push(path.to_owned());
-    }
-    let mut files = Vec::new();
-    for path in paths {
-        let text = read(&path, MAX_RULES_BYTES as u64)?;
-        files.push((path.display().to_string(), text));
-    }
-    let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    Rules::load(files).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::wrong(format!("the rules cannot be used:\n{}", lines.join("\n")))
-    })
 }
 
 fn read(path: &Path, most: u64) -> Result<String, Failure> {

@@ -324,6 +324,7 @@ fn unknown_tools_and_unclear_actions_are_writes() {
         ("infra_metrics", json!({}), Read),
         ("infra_storage", json!({}), Read),
         ("infra_mail", json!({}), Read),
+        ("logic_query", json!({"goal": "known_node(N)"}), Read),
         ("infra_kubernetes", json!({"type": "pods"}), Read),
         ("infra_kubernetes", json!({"type": "nuke"}), Write),
         ("infra_kubernetes", json!({}), Write),

@@ -16,6 +16,7 @@ mod inventory;
 mod inventory_look;
 mod knowledge;
 mod kubernetes;
+mod logic;
 mod mail;
 mod metrics;
 mod metrics_numbers;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 use interlock_executor::Inventories;
 use interlock_gate::{ResolvedResource, Started};
 use interlock_infra::{Infra, Resource};
+use interlock_logic::Rules;
 use interlock_protocol::ToolName;
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +45,8 @@ use crate::{BoxFuture, Builder, Done, Error, Executor, Failure, Inventory, Local
 #[derive(Clone)]
 pub struct Fleet {
     inner: Arc<Inner>,
+    /// The operator's rules for questions in logic.
+    rules: Arc<Rules>,
 }
 
 struct Inner {
@@ -76,7 +80,15 @@ impl Fleet {
                 notes,
                 options,
             }),
+            rules: Arc::default(),
         }
+    }
+
+    /// The same, with the operator's rules for questions in logic.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Arc<Rules>) -> Self {
+        self.rules = rules;
+        self
     }
 
     /// Adds the executors of its tools to a toolbox: those that something connected can run. A model is not offered what
@@ -196,6 +208,11 @@ const TOOLS: &[Tool] = &[
         "system_metrics_snapshot",
         |fleet| fleet.inner.local.is_some() || fleet.has_metrics(),
         snapshot
+    ),
+    tool!(
+        "logic_query",
+        |fleet| fleet.has_guests() || !fleet.inner.infra.hosts().is_empty(),
+        logic_query
     ),
 ];
 

@@ -7,6 +7,7 @@ mod files;
 mod fleet;
 mod fleet_files;
 mod fleet_guests;
+mod logic;
 mod protected;
 mod query;
 mod stage;
