@@ -231,7 +231,7 @@ pub(crate) const FINDERS: &[Finder] = &[
         kind: Kind::Secret,
         anchors: &["secrets", "tokens", "passwords", "credentials", "creds"],
         around: Around::Next(b"]"),
-        trigger: r"(?im)^[ \t]*\[",
+        trigger: r"(?i-u)\[[a-z0-9_.-]*(?:secrets|tokens|passwords|credentials|creds)\]",
         pattern: r"(?im)^[ \t]*\[{1,2}[a-z0-9_.-]*(?:secrets|tokens|passwords|credentials|creds)\]{1,2}[ \t]*\r?\n",
         scope: Scope::Starts,
         find: Find::From(section),

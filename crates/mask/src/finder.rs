@@ -506,7 +506,7 @@ pub(crate) fn first_group(regex: &Regex, text: &str, kind: Kind, spans: &mut Spa
 
 #[cfg(test)]
 mod tests {
-    use regex_syntax::hir::{Hir, HirKind};
+    use regex_syntax::hir::{Hir, HirKind, Look};
 
     use super::{Finders, Spans};
 
@@ -538,6 +538,25 @@ mod tests {
                     ready.finder.pattern
                 );
             }
+        }
+    }
+
+    /// What tools put in front of lines hides their beginning: such a trigger would sleep behind `grep -n` until another rule
+    /// wakes, and a stream shows its lines before that.
+    #[test]
+    fn no_trigger_of_a_rule_by_lines_needs_the_beginning_of_a_line() {
+        fn looks(part: &Hir) -> bool {
+            match part.kind() {
+                HirKind::Look(look) => matches!(look, Look::Start | Look::StartLF | Look::StartCRLF),
+                HirKind::Repetition(repetition) => looks(&repetition.sub),
+                HirKind::Capture(capture) => looks(&capture.sub),
+                HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(looks),
+                HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => false,
+            }
+        }
+        for ready in &Finders::built_in().unwrap().table {
+            let parsed = regex_syntax::parse(ready.trigger.text).unwrap();
+            assert!(!ready.by_line || !looks(&parsed), "{}", ready.trigger.text);
         }
     }
 
