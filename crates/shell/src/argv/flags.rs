@@ -16,6 +16,14 @@ pub(super) enum Taken {
     Nothing,
 }
 
+/// What apt and others take for the value of a flag before it.
+pub(super) fn is_switch(word: &str) -> bool {
+    matches!(
+        word.to_ascii_lowercase().as_str(),
+        "yes" | "no" | "true" | "false" | "with" | "without" | "on" | "off" | "enable" | "disable"
+    )
+}
+
 impl<'p, 'a> Parse<'p, 'a> {
     /// Takes the flag at a position, with its value.
     pub(super) fn flag(&mut self, at: usize) -> Taken {
@@ -187,6 +195,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         }
         if matches!(name, "help" | "version") {
             self.seen.help = true;
+            self.seen.early_help |= self.seen.operands == 0;
             return 1;
         }
         let node = self.node();
@@ -302,6 +311,9 @@ impl<'p, 'a> Parse<'p, 'a> {
         let off = text
             .is_some_and(|text| matches!(text, "false" | "False" | "FALSE" | "0" | "f" | "F" | "no" | "off"));
         if !off {
+            if self.seen.operands == 0 {
+                self.seen.early.push((name.clone(), self.chain.len()));
+            }
             self.seen.flags.push(name);
         }
         match flag.effect {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::flags::Taken;
+use super::flags::{Taken, is_switch};
 use super::{Context, Feed, bare, endless_why, judge};
 use crate::extent::MOST_SECONDS;
 use crate::inspect;
@@ -52,6 +52,12 @@ pub(super) struct Seen {
     pub(super) databases: Vec<String>,
     /// Flags that were given, for rules about several of them.
     pub(super) flags: Vec<FlagName>,
+    /// Those among them that stood before the first operand, with how many of the program and its sub-commands stood before them.
+    pub(super) early: Vec<(FlagName, usize)>,
+    /// The same, of `--help` and `--version`.
+    pub(super) early_help: bool,
+    /// Behind a flag without a value stood a word that some programs take for its value, and turn it off by that.
+    pub(super) switched: bool,
     /// Flags that an abbreviation could have meant.
     pub(super) perhaps: Vec<FlagName>,
 }
@@ -154,6 +160,8 @@ impl<'p, 'a> Parse<'p, 'a> {
                 match self.flag(at) {
                     Taken::Args(count) => {
                         at += count;
+                        self.seen.switched |=
+                            count == 1 && args.get(at).and_then(Arg::text).is_some_and(is_switch);
                         continue;
                     }
                     Taken::EndOfFlags => {
@@ -338,6 +346,21 @@ impl<'p, 'a> Parse<'p, 'a> {
         self.seen.bound && !self.seen.far
     }
 
+    /// Whether a flag was given without which it changes things. Some programs look for flags only before their first operand or
+    /// sub-command, and some take `no` behind a flag as its value: such a flag does not count.
+    fn has_needed(&self, node: &Node, level: usize) -> bool {
+        if self.seen.switched {
+            return false;
+        }
+        if node.permutes {
+            return node.needs.iter().any(|flag| self.seen.flags.contains(flag));
+        }
+        self.seen
+            .early
+            .iter()
+            .any(|(flag, deep)| *deep <= level && node.needs.contains(flag))
+    }
+
     pub(super) fn conclude(mut self) -> Option<String> {
         let node = self.node();
         let called = self.called();
@@ -381,11 +404,8 @@ impl<'p, 'a> Parse<'p, 'a> {
             );
         }
         self.loads_code(&called);
-        for node in &self.chain {
-            if !node.needs.is_empty()
-                && !self.seen.help
-                && !node.needs.iter().any(|flag| self.seen.flags.contains(flag))
-            {
+        for (level, node) in self.chain.iter().enumerate() {
+            if !node.needs.is_empty() && !self.seen.early_help && !self.has_needed(node, level + 1) {
                 let flags: Vec<String> = node.needs.iter().take(3).map(ToString::to_string).collect();
                 let why = format!("changes things, unless it is given {}", flags.join(" or "));
                 self.report.write(node.risk, &called, why);

@@ -13,6 +13,11 @@ use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
 
+/// Whether a shell reads this character of a path as something else than a part of its name.
+fn is_read_by_shells(character: char) -> bool {
+    character.is_control() || "`$;|&<>()\\'\"".contains(character)
+}
+
 impl Parse<'_, '_> {
     pub(super) fn operand(&mut self, arg: &Arg<'_>, flags_ended: bool) {
         let node = self.node();
@@ -20,6 +25,13 @@ impl Parse<'_, '_> {
         let position = self.seen.operands + skipped;
         self.seen.operands += 1;
         self.secret_operand(arg);
+        if node.remote_shell
+            && arg.raw.contains(':')
+            && arg.text().is_none_or(|text| text.contains(is_read_by_shells))
+        {
+            let why = "is read by a shell on another host, which may run a command in it";
+            self.report.write(Risk::HighWrite, &arg.raw, why);
+        }
         if !node.pure
             && !flags_ended
             && arg.text().is_none()

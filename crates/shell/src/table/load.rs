@@ -80,6 +80,8 @@ struct Entry {
     highs: String,
     sub: BTreeMap<String, Entry>,
     needs: String,
+    permutes: bool,
+    remote_shell: bool,
     clash: Vec<String>,
     instead: String,
     when: BTreeMap<String, Entry>,
@@ -195,6 +197,8 @@ impl Entry {
             },
             sends: mode.sends || base.sends,
             ordered: mode.ordered || base.ordered,
+            permutes: mode.permutes || base.permutes,
+            remote_shell: mode.remote_shell || base.remote_shell,
             dashes: mode.dashes || base.dashes,
             hands_over: mode.hands_over.or(base.hands_over),
             names_only: mode.names_only || base.names_only,
@@ -432,6 +436,8 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         },
         subs: BTreeMap::new(),
         needs: flag_names(&entry.needs, style)?,
+        permutes: entry.permutes,
+        remote_shell: entry.remote_shell,
         clashes: entry
             .clash
             .iter()

@@ -103,6 +103,10 @@ pub(crate) struct Node {
     pub(crate) subs: BTreeMap<String, Node>,
     /// It reads only if one of these flags is given.
     pub(crate) needs: Vec<FlagName>,
+    /// An operand `HOST:PATH` is read by a shell on that host.
+    pub(crate) remote_shell: bool,
+    /// It looks for these flags behind operands, too.
+    pub(crate) permutes: bool,
     /// Flags that together write.
     pub(crate) clashes: Vec<Vec<FlagName>>,
     /// With one of these flags, the first operand is not there.

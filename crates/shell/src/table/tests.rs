@@ -66,6 +66,54 @@ fn table_examples_come_out_as_written() {
     );
 }
 
+/// Nothing may stand behind a flag without which a command writes that some programs take for its value:
+/// `apt-get install -s no nginx` installs.
+#[test]
+fn a_flag_that_makes_a_command_a_read_is_not_turned_off_by_the_next_word() {
+    fn needed(node: &Node, flags: &mut Vec<String>) {
+        flags.extend(node.needs.iter().map(ToString::to_string));
+        node.subs.values().for_each(|sub| needed(sub, flags));
+        node.modes.iter().for_each(|(_, mode)| needed(mode, flags));
+    }
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for entry in all().flatten() {
+        let mut flags = Vec::new();
+        needed(&entry.node, &mut flags);
+        for example in &entry.examples {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=,@+".contains(&byte);
+            if example.expected != Expected::Allowed || !example.command.bytes().all(plain) {
+                continue;
+            }
+            let words: Vec<&str> = example.command.split(' ').collect();
+            for (at, flag) in words.iter().enumerate().skip(1) {
+                let without: Vec<&str> = [&words[..at], &words[at + 1..]].concat();
+                // These take the next word as a value, which says what to read.
+                let takes = ["ansible-inventory --host", "php --ri", "ionice -p"];
+                if !flags.iter().any(|known| known == flag)
+                    || takes.contains(&words[..=at].join(" ").as_str())
+                    || classify(&without.join(" ")).intent != Intent::WriteOrUnknown
+                {
+                    continue;
+                }
+                tried += 1;
+                for word in ["no", "OFF", "without"] {
+                    let off = [&words[..=at], &[word], &words[at + 1..]].concat().join(" ");
+                    if classify(&off).intent != Intent::WriteOrUnknown {
+                        wrong.push(off);
+                    }
+                }
+            }
+        }
+    }
+    assert!(tried > 200, "{tried}");
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn every_program_has_examples_that_must_be_allowed_and_refused() {
     let lacking: Vec<String> = all()
