@@ -131,11 +131,12 @@ export function reveal(text: string): Revealed {
 export function unreveal(shown: string): string | undefined {
   const escape = /⟦(?:(.) )?U\+([0-9A-F]{4,6})⟧/gsu;
   if (/[⟦⟧]/u.test(shown.replace(escape, ''))) return undefined;
-  let exact = true;
-  const text = shown.replace(escape, (_, letter: string | undefined, code: string) => {
-    const char = String.fromCodePoint(Number.parseInt(code, 16));
-    exact &&= letter === undefined || letter === char;
-    return char;
-  });
-  return exact ? text : undefined;
+  const fits = [...shown.matchAll(escape)].every(
+    ([, letter, code]) => letter === undefined || letter === charOf(code),
+  );
+  return fits ? shown.replace(escape, (_, _letter, code: string) => charOf(code)) : undefined;
+}
+
+function charOf(code: string | undefined): string {
+  return String.fromCodePoint(Number.parseInt(code ?? '', 16));
 }
