@@ -28,9 +28,9 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 const MAX_CUSTOM: usize = 64;
 /// Shorter values are not looked for: they would be found in ordinary words.
 const MIN_VALUE: usize = 6;
-/// What masking a text may cost for each of its bytes, in bytes looked at. Logs take 20, files full of secrets 35.
+/// The budget of a text: so many bytes may be read by rules for each byte of the text. Logs use 20, files full of secrets 35.
 const BUDGET_PER_BYTE: u64 = 64;
-/// What masking a short text may cost, however much there is to look at in it.
+/// The smallest budget of a text, so that a short text with many secrets is never withheld.
 const BUDGET_AT_LEAST: u64 = 64_000_000;
 
 /// Replaces what looks like a secret. Cheap to clone and to share.

@@ -10,7 +10,7 @@ thread_local! {
     static BUDGET: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
-/// To look at all costs as much as so many bytes.
+/// Each call of a rule costs as much as reading so many bytes.
 const EACH: u64 = 96;
 
 /// Says that so many bytes were looked at.

@@ -258,12 +258,12 @@ impl Iterator for Reader<'_> {
     }
 }
 
-/// Whether a character can be shown beside its code point: it has a shape, and does not turn its neighbours around.
+/// Whether a character can be shown beside its code point: it is visible, and does not reorder its neighbours.
 fn is_readable(c: char) -> bool {
     prints(c) && !c.is_whitespace() && !is_ignorable(c) && !is_right_to_left(c) && !matches!(c, OPEN | CLOSE)
 }
 
-/// Letters that are written from right to left, and turn the order of what stands beside them around.
+/// Letters of scripts that are written from right to left. A terminal or browser reorders the characters beside them.
 const fn is_right_to_left(c: char) -> bool {
     matches!(
         c,
@@ -473,7 +473,7 @@ mod tests {
                 assert!(shown.contains(&format!("U+{code}⟧")), "{word}: {shown}");
             }
         }
-        // A letter from right to left is not shown in a plan: it would turn what stands beside it around.
+        // A right-to-left letter is shown by its code point alone: it would reorder the characters beside it.
         for word in ["rm א5", "rm ا5", "rm 𐤀5", "rm 𞤀5"] {
             assert!(!reveal(word).text.contains(is_right_to_left), "{word}");
         }

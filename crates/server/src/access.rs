@@ -164,9 +164,9 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Nobody is signed in.
+/// The request comes from no signed-in person and carries no token.
 pub(crate) fn unauthenticated() -> Problem {
-    Problem::new(Code::Unauthenticated, "nobody is signed in").hint(
+    Problem::new(Code::Unauthenticated, "you are not signed in").hint(
         "sign in on the page, or send an API token in the header `Authorization`, behind the word `Bearer`",
     )
 }

@@ -1,6 +1,6 @@
-//! Every event of every session, in the order of their positions, for whoever hands them on.
+//! Every event of every session, in the order of their positions, for code that sends them to subscribers.
 //!
-//! A position is a promise to readers: whoever has seen *n* never has to look below *n* again. Keys that are given out
+//! A position is a promise to readers: a reader that has seen *n* never has to look below *n* again. Keys that are given out
 //! inside transactions do not keep it by themselves, because a transaction with a smaller key can commit later. So a backend
 //! says with every page up to where positions are *settled*: each one is visible, or will never be. Nothing behind that is
 //! handed out.

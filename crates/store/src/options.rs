@@ -23,7 +23,7 @@ pub enum Open {
     Existing,
     /// Only looked at.
     ReadOnly,
-    /// Only looked at, also if its schema was changed outside Interlock.
+    /// Read only, and opened even if its schema was changed outside Interlock.
     ToVerify,
 }
 
@@ -73,7 +73,7 @@ impl Options {
         self
     }
 
-    /// The same, only to be looked at, also if its schema was changed outside Interlock: for checking the record.
+    /// The same, read only, and opened even if its schema was changed outside Interlock: for checking the record.
     #[must_use]
     pub fn to_verify(mut self) -> Self {
         self.open = Open::ToVerify;

@@ -140,7 +140,7 @@ impl Home {
 
 /// How long another process may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked at.
+/// The time between two checks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Waits until another process has done something that shows only from outside.

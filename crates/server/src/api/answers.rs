@@ -43,7 +43,7 @@ const SAID: &[(Code, &str)] = &[
     (Code::InvalidInput, "something is wrong with what was sent"),
     (
         Code::Unauthenticated,
-        "nobody is signed in, or (`SIGN_IN_FAILED`) signing in did not work",
+        "you are not signed in, or (`SIGN_IN_FAILED`) signing in did not work",
     ),
     (
         Code::Forbidden,

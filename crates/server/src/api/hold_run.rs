@@ -33,7 +33,7 @@ pub(super) async fn not_run(
 
 /// What the record says of a call that was not run.
 fn refusal(row: DecisionRow) -> NotRun {
-    // What code itself turned away, nobody asked the gate about.
+    // Some refusals are made by other code before the gate is asked. Their names are not rules of the gate.
     let asked = |rule: &str| Rule::ALL.iter().any(|known| known.as_str() == rule);
     let rule = row.rule.map(|rule| rule.to_string()).filter(|rule| asked(rule));
     NotRun {
@@ -70,7 +70,7 @@ mod tests {
     fn a_rule_and_a_code_are_told_where_the_gate_was_asked() {
         let cases = [
             ("live_state", Some("live_state".to_owned())),
-            // The session was stopped before anybody asked.
+            // The session was stopped before the gate was asked.
             ("stopping", None),
             ("next_question", None),
         ];

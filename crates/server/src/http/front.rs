@@ -192,7 +192,7 @@ fn as_problem(status: StatusCode, said: &str) -> Problem {
         StatusCode::NOT_FOUND => (Code::NotFound, "there is nothing here"),
         StatusCode::METHOD_NOT_ALLOWED => (Code::MethodNotAllowed, "this route does not take that method"),
         StatusCode::REQUEST_TIMEOUT => (Code::Timeout, "the request did not come in time"),
-        StatusCode::UNAUTHORIZED => (Code::Unauthenticated, "nobody is signed in"),
+        StatusCode::UNAUTHORIZED => (Code::Unauthenticated, "you are not signed in"),
         StatusCode::FORBIDDEN => (Code::Forbidden, "that is not allowed"),
         StatusCode::SERVICE_UNAVAILABLE => (Code::Unavailable, "not available at the moment"),
         _ if status.is_client_error() => (Code::InvalidInput, "the request cannot be understood"),

@@ -30,7 +30,7 @@ impl Limits {
         }
     }
 
-    /// One more request of an address that nobody is signed in at.
+    /// One more request of an address without a signed-in user.
     pub(crate) fn address(&self, address: IpAddr) -> Result<(), Problem> {
         check(&self.addresses, &network(address))
     }

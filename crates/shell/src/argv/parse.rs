@@ -52,11 +52,11 @@ pub(super) struct Seen {
     pub(super) databases: Vec<String>,
     /// Flags that were given, for rules about several of them.
     pub(super) flags: Vec<FlagName>,
-    /// Those among them that stood before the first operand, with how many of the program and its sub-commands stood before them.
+    /// Flags that came before the first operand, each with the depth of the sub-command at which it came.
     pub(super) early: Vec<(FlagName, usize)>,
     /// The same, of `--help` and `--version`.
     pub(super) early_help: bool,
-    /// Behind a flag without a value stood a word that some programs take for its value, and turn it off by that.
+    /// A flag was followed by a word like `no`, which some programs take as its value.
     pub(super) switched: bool,
     /// Flags that an abbreviation could have meant.
     pub(super) perhaps: Vec<FlagName>,

@@ -1,7 +1,7 @@
 //! Whether the schema of a file is the one that the migrations make: every table, index, trigger and view, with the same text.
 //!
 //! An added trigger changes what is written. A missing one no longer refuses what must not be written. A changed index hides
-//! rows from whoever reads by it. So nothing is written to a store whose schema differs in anything.
+//! rows from every query that uses it. So nothing is written to a store whose schema differs in anything.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! Rows that belong to something that is not there.
 //!
-//! The key of the next session, event or call is known before it exists. A row that somebody put into the file for that key would
-//! become a part of it, and be signed with it. So nothing is signed while such a row is there, and `audit verify` names every row
-//! whose owner is missing.
+//! The key of the next session, event or call can be predicted. If a person adds rows for that key to the file, the next session
+//! would contain them, and Interlock would sign them. So no session is signed as intact while such rows exist, and `audit verify`
+//! lists every row whose owner is missing.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
