@@ -3,7 +3,7 @@
 
 use interlock_gate::{Checked, head as made, planned};
 use interlock_protocol::{Head, HeadAction, SessionId, ToolKind, visible};
-use interlock_store::{Call, Run, Store, TimelineEntry};
+use interlock_store::{Call, Outline, Store, TimelineEntry};
 use jiff::Timestamp;
 
 use crate::run::DIRECT;
@@ -16,21 +16,30 @@ pub async fn head(store: &Store, session: &SessionId) -> Result<Head, interlock_
     let outline = store.outline(session).await?;
     let calls = store.calls(session).await?;
     let readings = store.readings(session).await?;
-    Ok(head_of(&outline.runs, &calls, &readings, outline.answer.as_ref()))
+    Ok(head_of(&outline, &calls, &readings))
 }
 
-/// The same, from what was read of the store: `readings` is when each was taken, `answer` the timeline's last answer.
-pub fn head_of(runs: &[Run], calls: &[Call], readings: &[Timestamp], answer: Option<&TimelineEntry>) -> Head {
-    let asked_at = runs
+/// The same, from what was read of the store: `readings` is when each was taken.
+pub fn head_of(outline: &Outline, calls: &[Call], readings: &[Timestamp]) -> Head {
+    let asked_at = outline
+        .runs
         .iter()
         .filter(|run| run.channel != DIRECT)
         .map(|run| run.started_at)
         .max()
         .unwrap_or(Timestamp::MIN);
-    let checked = answer
+    let checked = outline
+        .answer
+        .as_ref()
         .filter(|entry| entry.kind == ANSWER && entry.at >= asked_at)
         .map(checked);
-    made(actions(calls), readings.iter().copied(), checked, asked_at)
+    made(
+        actions(calls),
+        outline.not_run.iter().cloned(),
+        readings.iter().copied(),
+        checked,
+        asked_at,
+    )
 }
 
 /// The writes of a session, in order.

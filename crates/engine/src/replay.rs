@@ -394,6 +394,7 @@ impl Player<'_> {
                 tentative,
                 asked_at,
                 forgotten,
+                not_run,
             } => {
                 let mut known = Vec::with_capacity(evidence.len());
                 for id in &evidence {
@@ -410,7 +411,11 @@ impl Player<'_> {
                     &execution,
                     &text,
                     &known,
-                    &Question { asked_at, forgotten },
+                    &Question {
+                        asked_at,
+                        forgotten,
+                        not_run,
+                    },
                     conclusion,
                     now,
                 );

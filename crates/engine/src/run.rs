@@ -48,6 +48,7 @@ pub(crate) async fn run(
 ) -> Result<Outcome, Error> {
     let mut snapshot = engine.setup.store.snapshot(&claim.session).await?;
     let since = since_it_ended(&engine, &snapshot).await?;
+    let mut not_run = engine.setup.store.not_run(&claim.session).await?;
     let stale = close_stale(&mut snapshot, since.ended);
     let parked = engine.unpark(&claim.session, claim.epoch);
     let now = Timestamp::now();
@@ -79,9 +80,11 @@ pub(crate) async fn run(
         None => engine.open_tape(&snapshot, run.id.clone(), now).await?,
     };
     tape.begin_run(run.id.clone());
+    not_run.retain(|call| call.at >= run.started_at);
     tape.begin_question(interlock_gate::Question {
         asked_at: run.started_at,
         forgotten: crate::head::actions(&snapshot.calls),
+        not_run,
     });
     if !remembered {
         for evidence in &snapshot.evidence {

@@ -506,6 +506,17 @@ impl Tape {
         conclusion: Conclusion,
         now: Timestamp,
     ) -> Result<Box<Answer>, Box<Refusal>> {
+        // What the gate remembers is in its own memory, where a replay finds it.
+        let question = Question {
+            not_run: self
+                .question
+                .not_run
+                .iter()
+                .filter(|call| !self.session.remembers(call))
+                .cloned()
+                .collect(),
+            ..self.question.clone()
+        };
         let ask = Ask::Answer {
             execution: execution.clone(),
             text: text.to_owned(),
@@ -514,6 +525,7 @@ impl Tape {
             tentative: conclusion == Conclusion::Tentative,
             asked_at: self.question.asked_at,
             forgotten: self.question.forgotten.clone(),
+            not_run: question.not_run.clone(),
         };
         let evidence: Vec<&Evidence> = self.evidence.iter().map(Arc::as_ref).collect();
         let decision = self.tools.gate().decide_final_answer(
@@ -521,7 +533,7 @@ impl Tape {
             execution,
             text,
             &evidence,
-            &self.question,
+            &question,
             conclusion,
             now,
         );

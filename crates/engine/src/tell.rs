@@ -76,6 +76,7 @@ impl Agent {
                 "call": call.id,
                 "tool": call.tool,
                 "arguments": call.arguments,
+                "kind": refusal.about.kind,
                 "rule": refusal.rule.as_str(),
                 "code": refusal.code,
             }),
@@ -100,6 +101,7 @@ impl Agent {
             Some(hold) => held_metadata(hold),
             None => json!({ "call": call.id, "tool": call.tool, "arguments": call.arguments }),
         };
+        metadata["kind"] = json!(refusal.about.kind);
         metadata["rule"] = json!(refusal.rule.as_str());
         metadata["code"] = json!(refusal.code);
         metadata["details"] = json!(refusal.details);

@@ -4,6 +4,7 @@ use interlock_protocol::{Arguments, ErrorCode, Identity, ToolCall, UserId};
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::answer::NotRunCall;
 use crate::gate::{Assessed, Gate, Origin, Situation};
 use crate::hold::{ApprovalToken, EditedFrom, Hold, HoldStatus, TokenRecord};
 use crate::permit::Permit;
@@ -100,6 +101,22 @@ impl Gate {
         situation: Situation<'_>,
     ) -> Result<Permit, Box<Refusal>> {
         let now = situation.now;
+        let redeemed = self.redeem_accepted(world, session, hold, record, situation);
+        if let Err(refusal) = &redeemed {
+            session.note_refused(&hold.plan.execution, &hold.call, refusal, now);
+        }
+        redeemed
+    }
+
+    fn redeem_accepted(
+        &self,
+        world: &mut World,
+        session: &mut Session,
+        hold: &Hold,
+        record: &TokenRecord,
+        situation: Situation<'_>,
+    ) -> Result<Permit, Box<Refusal>> {
+        let now = situation.now;
         let by = self.check_accepted(session, hold, record, now)?.clone();
         let call = hold.plan.to_call();
         let origin = Origin::Approved { hold: &hold.id };
@@ -128,6 +145,7 @@ impl Gate {
     /// What the proposer of a hold that was denied is told. Closes it in the session.
     pub fn denied(&self, session: &mut Session, hold: &Hold) -> Box<Refusal> {
         Self::close(session, hold, Fate::Denied);
+        note_closed(session, hold);
         let reason = match &hold.status {
             HoldStatus::Denied { reason, .. } => reason.as_str(),
             HoldStatus::Pending
@@ -149,6 +167,7 @@ impl Gate {
     /// What the proposer of a hold that nobody decided in time is told. Closes it in the session.
     pub fn expired(&self, session: &mut Session, hold: &Hold) -> Box<Refusal> {
         Self::close(session, hold, Fate::Failed);
+        note_closed(session, hold);
         Refusal::new(
             Rule::Approval,
             ErrorCode::Timeout,
@@ -216,6 +235,7 @@ impl Gate {
         }
         hold.status = HoldStatus::Expired { at: now };
         Self::close(session, hold, Fate::Failed);
+        note_closed(session, hold);
         true
     }
 
@@ -226,6 +246,7 @@ impl Gate {
         }
         hold.status = HoldStatus::Withdrawn { at: now };
         Self::close(session, hold, Fate::Failed);
+        note_closed(session, hold);
         true
     }
 
@@ -371,6 +392,13 @@ impl Gate {
         {
             last.fate = fate;
         }
+    }
+}
+
+/// Remembers a write that ended without being approved.
+fn note_closed(session: &mut Session, hold: &Hold) {
+    if let Some(call) = NotRunCall::of_hold(hold) {
+        session.note_not_run(call);
     }
 }
 

@@ -183,8 +183,12 @@ impl Gate {
         call: ToolCall,
         situation: Situation<'_>,
     ) -> Decision {
+        let id = call.id.clone();
         match self.assess(world, session, execution, call, Origin::Proposed, situation) {
-            Err(refusal) => Decision::Block(self.note_refusal(session, execution, refusal, situation.now)),
+            Err(refusal) => {
+                session.note_refused(execution, &id, &refusal, situation.now);
+                Decision::Block(self.note_refusal(session, execution, refusal, situation.now))
+            }
             Ok(assessed) if assessed.reasons.is_empty() => {
                 Decision::Allow(self.permit(world, session, assessed, None, situation.now))
             }
@@ -321,6 +325,9 @@ impl Gate {
             };
             world.take(resource.clone(), writer);
         }
+        session
+            .not_run
+            .remove(&(plan.execution.clone(), plan.call.clone()));
         let execution = session.execution_mut(&plan.execution);
         execution.last = Some(LastCall {
             fingerprint,
@@ -373,6 +380,7 @@ impl Gate {
         });
         execution.hold = Some(OpenHold {
             id: id.clone(),
+            plan: Arc::new(plan.clone()),
             plan_hash,
             fingerprint,
             expires_at,

@@ -52,8 +52,8 @@ mod world;
 mod tests;
 
 pub use answer::{
-    Answer, AnswerDecision, Checked, Claim, Conclusion, PhantomCategory, Question, SAFE_FAILURE, Span,
-    SpanKind, head, planned,
+    Answer, AnswerDecision, Checked, Claim, Conclusion, NotRunCall, PhantomCategory, Question, SAFE_FAILURE,
+    Span, SpanKind, head, planned,
 };
 pub use approvals::Approval;
 pub use catalogue::{

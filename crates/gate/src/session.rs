@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use interlock_protocol::{
-    ContentHash, ControlLevel, ExecutionId, HoldId, Observation, PermitId, Receipt, SessionId, Status,
-    ToolName, UserId, Verification,
+    CallId, ContentHash, ControlLevel, ExecutionId, HoldId, Observation, PermitId, Receipt, SessionId,
+    Status, ToolKind, ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 
+use crate::answer::NotRunCall;
+use crate::answer::not_run::CallKey;
 use crate::context::{Access, ContextLimits, ResolvedContext};
 use crate::plan::Plan;
 use crate::recovery::Recoveries;
+use crate::refusal::Refusal;
 use crate::repetition::LastCall;
+use crate::rule::Rule;
 use crate::sandbox::{ReadTarget, Where};
 use crate::state::State;
 use crate::verification::{PendingVerification, VerificationEnd};
@@ -72,6 +76,8 @@ pub struct Session {
     pub(crate) executions: BTreeMap<ExecutionId, Execution>,
     /// Every write that ran, with how its verification ended.
     pub(crate) writes: Vec<WriteRecord>,
+    /// Every write that was proposed and did not run.
+    pub(crate) not_run: BTreeMap<CallKey, NotRunCall>,
     /// Holds that were decided here. A stale copy of one cannot be decided again.
     pub(crate) decided_holds: BTreeSet<HoldId>,
     /// What the places offer that commands run on, as far as it was asked.
@@ -149,6 +155,7 @@ pub(crate) struct Outstanding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenHold {
     pub(crate) id: HoldId,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) plan_hash: ContentHash,
     pub(crate) fingerprint: ContentHash,
     pub(crate) expires_at: Timestamp,
@@ -163,6 +170,7 @@ impl Session {
             options,
             executions: BTreeMap::new(),
             writes: Vec::new(),
+            not_run: BTreeMap::new(),
             decided_holds: BTreeSet::new(),
             read_targets: BTreeMap::new(),
             order: 0,
@@ -177,6 +185,7 @@ impl Session {
             context: self.context.fork(),
             executions: self.executions.clone(),
             writes: self.writes.clone(),
+            not_run: self.not_run.clone(),
             decided_holds: self.decided_holds.clone(),
             read_targets: self.read_targets.clone(),
             order: self.order,
@@ -275,6 +284,36 @@ impl Session {
             Status::Unverified
         } else {
             Status::Completed
+        }
+    }
+
+    /// Whether the gate knows by itself what became of this call.
+    pub fn remembers(&self, call: &NotRunCall) -> bool {
+        let key = (&call.execution, &call.call);
+        let ran = |write: &WriteRecord| (&write.plan.execution, &write.plan.call) == key;
+        self.not_run.contains_key(&call.key()) || self.writes.iter().any(ran)
+    }
+
+    /// Remembers a write that did not run. What was noted first stands: what comes after it is a consequence.
+    pub(crate) fn note_not_run(&mut self, call: NotRunCall) {
+        self.not_run.entry(call.key()).or_insert(call);
+    }
+
+    /// Remembers a call that was refused, if it is a write.
+    pub(crate) fn note_refused(
+        &mut self,
+        execution: &ExecutionId,
+        call: &CallId,
+        refusal: &Refusal,
+        now: Timestamp,
+    ) {
+        // A tool that there is not would do nothing, and a model made its name up.
+        if refusal.rule == Rule::ToolKnown {
+            return;
+        }
+        if let (Some(ToolKind::Write), Some(tool)) = (refusal.about.kind, &refusal.about.tool) {
+            let key = (execution.clone(), call.clone());
+            self.note_not_run(NotRunCall::refused(key, tool, refusal.code, now));
         }
     }
 

@@ -390,8 +390,10 @@ impl Gate {
             world.release(resource, unused.permit());
         }
         let id = unused.plan().execution.clone();
+        let mut issued_at = None;
         if let Some(execution) = session.executions.get_mut(&id) {
-            execution.outstanding.remove(unused.permit());
+            let outstanding = execution.outstanding.remove(unused.permit());
+            issued_at = outstanding.map(|outstanding| outstanding.issued_at);
             if let Some(last) = &mut execution.last
                 && last.permit.as_ref() == Some(unused.permit())
             {
@@ -402,7 +404,12 @@ impl Gate {
                 State::Resolving | State::Reading | State::Verifying | State::Concluded => {}
             }
         }
-        unused.into_refusal()
+        let call = unused.plan().call.clone();
+        let refusal = unused.into_refusal();
+        if let Some(issued_at) = issued_at {
+            session.note_refused(&id, &call, &refusal, issued_at);
+        }
+        refusal
     }
 
     /// The readings that code must take itself now, because a deadline has come.

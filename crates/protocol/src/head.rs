@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::visible;
 use crate::word::words;
-use crate::{Outcome, PermitId, ResourceId, UserId, Verification};
+use crate::{ErrorCode, Outcome, PermitId, ResourceId, UserId, Verification};
 
 words! {
     /// What the readings of a session say about an answer as a whole.
@@ -63,6 +63,44 @@ pub struct HeadAction {
     pub started_at: Timestamp,
 }
 
+words! {
+    /// Why a write that was proposed did not run.
+    NotRunReason {
+        /// A person denied it.
+        Denied = "denied",
+        /// No person decided in time.
+        Expired = "expired",
+        /// The session went on before a person decided.
+        Withdrawn = "withdrawn",
+        /// The gate refused it.
+        Refused = "refused",
+    }
+}
+
+/// Writes that were proposed and did not run, alike ones counted together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteNotRun {
+    /// Why.
+    pub reason: NotRunReason,
+    /// What was proposed: the action or the command; of a refused write the tool, because its arguments were not accepted.
+    pub what: String,
+    /// The resource; nothing for a refused write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ResourceId>,
+    /// The resource's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who denied it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+    /// The code of the refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<ErrorCode>,
+    /// How many.
+    pub count: u32,
+}
+
 /// What code knows about an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +110,9 @@ pub struct Head {
     /// How many writes came before it in the session.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier_actions: u32,
+    /// The writes that were proposed since the question and did not run, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<WriteNotRun>,
     /// How many readings were taken since the question.
     pub readings: u32,
     /// How many were taken before it in the session.
@@ -148,21 +189,7 @@ impl HeadAction {
 
     /// The sentence about it.
     pub fn text(&self) -> String {
-        let mut text = visible::line(&self.what);
-        // Writing into a String cannot fail.
-        let _ = match (&self.name, &self.resource) {
-            (Some(name), Some(id)) => {
-                write!(
-                    text,
-                    " on {} ({})",
-                    visible::line(name),
-                    visible::line(&id.to_string())
-                )
-            }
-            (None, Some(id)) => write!(text, " on {}", visible::line(&id.to_string())),
-            (Some(name), None) => write!(text, " on {}", visible::line(name)),
-            (None, None) => Ok(()),
-        };
+        let mut text = proposed(&self.what, self.name.as_deref(), self.resource.as_ref());
         text.push_str(match self.outcome {
             Some(Outcome::Succeeded) => ": succeeded",
             Some(Outcome::Failed) => ": failed",
@@ -179,9 +206,39 @@ impl HeadAction {
             None => ", not verified",
         });
         if let Some(by) = &self.approved_by {
+            // Writing into a String cannot fail.
             let _ = write!(text, "; approved by {}", visible::line(by.as_str()));
         }
         text
+    }
+}
+
+impl WriteNotRun {
+    /// The sentence about it.
+    pub fn text(&self) -> String {
+        let what = proposed(&self.what, self.name.as_deref(), self.resource.as_ref());
+        let said = |one: &str, many: &str| counted(self.count, one, many);
+        match self.reason {
+            NotRunReason::Denied => {
+                let by = self
+                    .by
+                    .as_ref()
+                    .map_or_else(|| "a person".to_owned(), |by| visible::line(by.as_str()));
+                format!("{} denied by {by}: {what}", said("write was", "writes were"))
+            }
+            NotRunReason::Expired => {
+                let count = said("write", "writes");
+                format!("{count} expired because no person decided in time: {what}")
+            }
+            NotRunReason::Withdrawn => {
+                let count = said("write was", "writes were");
+                format!("{count} withdrawn before a person decided: {what}")
+            }
+            NotRunReason::Refused => {
+                let code = self.code.map_or_else(String::new, |code| format!(" ({code})"));
+                format!("{} refused{code}: {what}", said("write was", "writes were"))
+            }
+        }
     }
 }
 
@@ -215,6 +272,9 @@ impl Head {
         }
         for action in &self.actions {
             push(action.tone(), action.text());
+        }
+        for not_run in &self.not_run {
+            push(HeadTone::Fact, not_run.text());
         }
         let (tone, readings) = self.readings();
         push(tone, readings);
@@ -309,6 +369,17 @@ impl Head {
     }
 }
 
+/// What is written about a write, before what came of it.
+fn proposed(what: &str, name: Option<&str>, resource: Option<&ResourceId>) -> String {
+    let what = visible::line(what);
+    let id = resource.map(|id| visible::line(&id.to_string()));
+    match (name.map(visible::line), id) {
+        (Some(name), Some(id)) => format!("{what} on {name} ({id})"),
+        (Some(only), None) | (None, Some(only)) => format!("{what} on {only}"),
+        (None, None) => what,
+    }
+}
+
 fn counted(count: u32, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -334,6 +405,7 @@ mod tests {
         Head {
             actions: Vec::new(),
             earlier_actions: 0,
+            not_run: Vec::new(),
             readings: 0,
             earlier_readings: 0,
             support: None,
@@ -341,6 +413,19 @@ mod tests {
             unbacked: 0,
             withheld: None,
             hidden: 0,
+        }
+    }
+
+    fn not_run(reason: NotRunReason, count: u32) -> WriteNotRun {
+        let refused = reason == NotRunReason::Refused;
+        WriteNotRun {
+            reason,
+            what: if refused { "infra_control" } else { "restart" }.to_owned(),
+            resource: (!refused).then(|| "lxc:delly:105".parse().unwrap()),
+            name: (!refused).then(|| "jellyfin".to_owned()),
+            by: (reason == NotRunReason::Denied).then(|| "anna".parse().unwrap()),
+            code: refused.then_some(ErrorCode::ActionNotAllowed),
+            count,
         }
     }
 
@@ -409,6 +494,35 @@ mod tests {
                     earlier_readings: 5,
                     support: Some(Support::Unchecked),
                     withheld: Some(Withheld::Rest),
+                    ..empty()
+                },
+            ),
+            (
+                "one write was denied",
+                Head {
+                    not_run: vec![not_run(NotRunReason::Denied, 1)],
+                    readings: 2,
+                    support: Some(Support::Unchecked),
+                    ..empty()
+                },
+            ),
+            (
+                "writes did not run for every reason",
+                Head {
+                    actions: vec![action("start", Some(Outcome::Succeeded), None)],
+                    not_run: vec![
+                        not_run(NotRunReason::Refused, 1),
+                        not_run(NotRunReason::Refused, 3),
+                        not_run(NotRunReason::Denied, 2),
+                        not_run(NotRunReason::Expired, 1),
+                        not_run(NotRunReason::Withdrawn, 1),
+                        WriteNotRun {
+                            what: "`touch \u{1b}[2K\n/x`".to_owned(),
+                            name: Some("x\r✓\u{202e}".to_owned()),
+                            ..not_run(NotRunReason::Denied, 1)
+                        },
+                    ],
+                    readings: 2,
                     ..empty()
                 },
             ),

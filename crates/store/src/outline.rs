@@ -1,6 +1,6 @@
 //! What people look at first: a session without everything that was said in it, and the holds.
 
-use interlock_gate::Hold;
+use interlock_gate::{Hold, NotRunCall};
 use interlock_protocol::{Evidence, ExecutionId, ResourceId, Sequence, SessionId};
 use jiff::Timestamp;
 
@@ -24,12 +24,19 @@ pub struct Outline {
     pub last_event: Sequence,
     /// What is counted of it.
     pub tally: Tally,
+    /// The writes that were proposed and did not run.
+    pub not_run: Vec<NotRunCall>,
 }
 
 impl Store {
     /// A session without its messages, its evidence and its steps.
     pub async fn outline(&self, session: &SessionId) -> Result<Outline, Error> {
         on!(self, outline(session))
+    }
+
+    /// The writes of a session that were proposed and did not run.
+    pub async fn not_run(&self, session: &SessionId) -> Result<Vec<NotRunCall>, Error> {
+        on!(self, not_run(session))
     }
 
     /// Holds that do not wait any more, of one session or of all, newest first. Those of deleted sessions are not among

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use interlock_gate::{FourEyes, Hold, NameEntry, ReadTarget, ResolvedResource, Where, Writer};
+use interlock_gate::{FourEyes, Hold, NameEntry, NotRunCall, ReadTarget, ResolvedResource, Where, Writer};
 use interlock_protocol::{
     Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, Observation, PermitId, Receipt,
     ResourceId, SessionId, ToolCall, ToolName, UserId,
@@ -297,6 +297,9 @@ pub enum Ask {
         /// Writes of the session that an earlier process made.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         forgotten: Vec<HeadAction>,
+        /// Writes of the session that did not run, as far as the record said when the question was taken up.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_run: Vec<NotRunCall>,
     },
 }
 

@@ -584,6 +584,29 @@ impl Lab {
             writes.count(),
             "{head:?}"
         );
+        // Nor a write that did not run: the head that the gate gave with the answer says the same as the record.
+        let outline = self.store.outline(session).await.unwrap();
+        let given = outline
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.metadata.get("head"))
+            .map(|head| serde_json::from_value::<interlock_protocol::Head>(head.clone()).unwrap());
+        let last = outline.runs.last();
+        if let (Some(given), Some(answer), Some(last)) = (given, &outline.answer, last)
+            && last.channel != "direct"
+            && answer.at >= last.started_at
+        {
+            assert_eq!(given.not_run, head.not_run);
+        }
+    }
+
+    /// What the head says about writes that did not run.
+    pub(crate) async fn not_run(&self, session: &SessionId) -> Vec<String> {
+        let head = interlock_engine::head(&self.store, session).await.unwrap();
+        head.not_run
+            .iter()
+            .map(interlock_protocol::WriteNotRun::text)
+            .collect()
     }
 }
 

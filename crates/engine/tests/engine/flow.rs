@@ -76,6 +76,10 @@ async fn a_denied_call_does_not_run_and_its_model_hears_why() {
     assert_eq!(lab.folder.effects(), Vec::<String>::new());
     let sent = serde_json::to_string(&lab.requests(&session).await).unwrap();
     assert!(sent.contains("not on a Sunday"), "{sent}");
+    assert_eq!(
+        lab.not_run(&session).await,
+        ["1 write was denied by olga: `touch /srv/flag` on web (host:web)"]
+    );
     lab.prove(&session).await;
 }
 
@@ -98,6 +102,10 @@ async fn at_level_read_only_a_write_is_refused() {
         })
         .collect();
     assert_eq!(refused, ["control_level"]);
+    assert_eq!(
+        lab.not_run(&session).await,
+        ["1 write was refused (ACTION_NOT_ALLOWED): infra_control"]
+    );
     lab.prove(&session).await;
 }
 

@@ -169,6 +169,10 @@ async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert_eq!(lab.folder.effects(), nothing());
     assert_eq!(lab.refusals(&session).await, ["kill_switch"]);
+    assert_eq!(
+        lab.not_run(&session).await,
+        ["1 write was refused (POLICY_BLOCKED): infra_control"]
+    );
     lab.prove(&session).await;
 }
 

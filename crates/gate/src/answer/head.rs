@@ -4,8 +4,9 @@ use interlock_protocol::{Evidence, Head, HeadAction, PermitId, Support, Withheld
 use jiff::Timestamp;
 
 use super::grounding::Span;
+use super::not_run::{self, NotRunCall};
 use crate::plan::Plan;
-use crate::session::WriteRecord;
+use crate::session::{Session, WriteRecord};
 
 /// The question that is being answered, as far as a head depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Question {
     pub asked_at: Timestamp,
     /// Writes of the session that the gate does not remember: an earlier process made them.
     pub forgotten: Vec<HeadAction>,
+    /// Writes of the session that did not run, as far as the record says: the gate may not remember them.
+    pub not_run: Vec<NotRunCall>,
 }
 
 impl Default for Question {
@@ -22,6 +25,7 @@ impl Default for Question {
         Self {
             asked_at: Timestamp::MIN,
             forgotten: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 }
@@ -61,10 +65,11 @@ impl Checked {
     }
 }
 
-/// Makes a head. `actions` are the writes of the session in order, `readings` when each of its readings was taken;
-/// `checked` is nothing while there is no answer.
+/// Makes a head. `actions` are the writes of the session in order, `not_run` those that did not run, `readings` when each
+/// of its readings was taken; `checked` is nothing while there is no answer.
 pub fn head(
     actions: impl IntoIterator<Item = HeadAction>,
+    not_run: impl IntoIterator<Item = NotRunCall>,
     readings: impl IntoIterator<Item = Timestamp>,
     checked: Option<Checked>,
     asked_at: Timestamp,
@@ -85,6 +90,7 @@ pub fn head(
     Head {
         actions,
         earlier_actions: count(earlier.len()),
+        not_run: not_run::since(not_run, asked_at),
         readings: count(new.len()),
         earlier_readings: count(old.len()),
         support,
@@ -97,11 +103,12 @@ pub fn head(
 
 /// The head of a session as the gate remembers it.
 pub(super) fn so_far(
-    writes: &[WriteRecord],
+    session: &Session,
     evidence: &[&Evidence],
     checked: Option<Checked>,
     question: &Question,
 ) -> Head {
+    let writes = &session.writes;
     let known = |permit: &PermitId| writes.iter().any(|write| write.receipt.permit == *permit);
     let forgotten = question
         .forgotten
@@ -111,7 +118,9 @@ pub(super) fn so_far(
     let mut actions: Vec<HeadAction> = forgotten.chain(writes.iter().map(action_of)).collect();
     actions.sort_by_key(|action| action.started_at);
     let readings = evidence.iter().map(|evidence| evidence.taken_at);
-    head(actions, readings, checked, question.asked_at)
+    let unknown = question.not_run.iter().filter(|call| !session.remembers(call));
+    let not_run: Vec<NotRunCall> = session.not_run.values().chain(unknown).cloned().collect();
+    head(actions, not_run, readings, checked, question.asked_at)
 }
 
 fn action_of(write: &WriteRecord) -> HeadAction {
@@ -129,20 +138,24 @@ fn action_of(write: &WriteRecord) -> HeadAction {
 
 /// A write that began, before anything is known about its end.
 pub fn planned(plan: &Plan, permit: PermitId, started_at: Timestamp) -> HeadAction {
-    let what = match (&plan.command, &plan.action) {
-        (Some(command), _) => format!("`{command}`"),
-        (None, Some(action)) => action.clone(),
-        (None, None) => plan.tool.to_string(),
-    };
     HeadAction {
         permit,
-        what,
+        what: what(plan),
         resource: plan.resource().cloned(),
         name: plan.target.as_ref().map(|target| target.name.clone()),
         outcome: None,
         verification: None,
         approved_by: None,
         started_at,
+    }
+}
+
+/// What a plan does, in a word or as its command.
+pub(super) fn what(plan: &Plan) -> String {
+    match (&plan.command, &plan.action) {
+        (Some(command), _) => format!("`{command}`"),
+        (None, Some(action)) => action.clone(),
+        (None, None) => plan.tool.to_string(),
     }
 }
 

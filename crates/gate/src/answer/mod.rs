@@ -4,6 +4,7 @@
 mod foreign;
 mod grounding;
 mod head;
+pub(crate) mod not_run;
 mod phantom;
 mod text;
 mod words;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 
 pub use grounding::{Span, SpanKind};
 pub use head::{Checked, Question, head, planned};
+pub use not_run::NotRunCall;
 pub use phantom::{Category as PhantomCategory, Claim};
 
 use crate::gate::Gate;
@@ -116,7 +118,7 @@ impl Gate {
             None => (text, grounded.spans, None),
         };
         let checked = Checked::of(said, &spans, withheld);
-        let head = head::so_far(&session.writes, evidence, Some(checked), question);
+        let head = head::so_far(session, evidence, Some(checked), question);
         let status = session.standing();
         session.execution_mut(execution).state = State::Concluded;
         AnswerDecision::Release(Box::new(Answer {
@@ -130,7 +132,7 @@ impl Gate {
 
     /// What a session did since the question, before there is an answer.
     pub fn head_so_far(&self, session: &Session, question: &Question) -> Head {
-        head::so_far(&session.writes, &[], None, question)
+        head::so_far(session, &[], None, question)
     }
 
     fn may_conclude(
@@ -177,7 +179,7 @@ impl Gate {
             .get(execution)
             .and_then(|execution| execution.hold.as_ref())
             .filter(|hold| now < hold.expires_at)
-            .map(|hold| hold.id.clone());
+            .cloned();
         match (open, conclusion) {
             (None, _) => {}
             (Some(hold), Conclusion::Tentative | Conclusion::Offered) => {
@@ -185,11 +187,14 @@ impl Gate {
                     ErrorCode::ApprovalRequired,
                     "A call still waits for a human.".to_owned(),
                 )
-                .detail("hold", hold.as_str())
+                .detail("hold", hold.id.as_str())
                 .hint("The decision on the open hold makes an answer possible."));
             }
             (Some(hold), Conclusion::Forced) => {
-                session.decided_holds.insert(hold);
+                if let Some(call) = NotRunCall::withdrawn(&hold.plan, now) {
+                    session.note_not_run(call);
+                }
+                session.decided_holds.insert(hold.id);
                 session.execution_mut(execution).hold = None;
             }
         }

@@ -1,6 +1,6 @@
 //! Final answers: phantoms, receipts, grounding.
 
-use interlock_protocol::{ErrorCode, EvidenceId, Outcome, RunState, Support};
+use interlock_protocol::{ErrorCode, EvidenceId, Outcome, RunState, Support, ToolName};
 use serde_json::json;
 
 use super::fixture::*;
@@ -622,10 +622,19 @@ fn a_head_tells_this_question_from_earlier_ones_and_knows_what_an_earlier_proces
         known.receipt.started_at,
     );
     let agent = stage.agent.clone();
+    let tool = ToolName::new("infra_control").unwrap();
+    let refused = |call: &str| {
+        let key = (agent.clone(), call.parse().unwrap());
+        NotRunCall::refused(key, &tool, ErrorCode::ActionNotAllowed, known.receipt.started_at)
+    };
+    let not_run = refused("call_before");
+    // What ran did not stop, whatever the list says.
+    let ran = refused(known.plan.call.as_str());
     let mut ask = |asked_at| {
         let question = Question {
             asked_at,
             forgotten: vec![same.clone(), forgotten.clone()],
+            not_run: vec![not_run.clone(), ran.clone()],
         };
         let now = stage.now;
         stage.gate.next_turn(&mut stage.session, &agent, now);
@@ -651,7 +660,9 @@ fn a_head_tells_this_question_from_earlier_ones_and_knows_what_an_earlier_proces
             .iter()
             .any(|action| action.outcome == Some(Outcome::Failed))
     );
+    assert_eq!(first.not_run, [not_run.write.clone()]);
     let later = ask(jiff::Timestamp::MAX);
+    assert_eq!(later.not_run, []);
     assert_eq!((later.actions.len(), later.earlier_actions), (0, 2));
     assert_eq!((later.readings, later.earlier_readings), (0, 1));
 }

@@ -338,8 +338,124 @@ fn a_forced_conclusion_gives_up_an_open_hold_for_good() {
         Conclusion::Forced,
         stage.now,
     );
-    assert!(matches!(answer, AnswerDecision::Release(_)));
+    let AnswerDecision::Release(answer) = answer else {
+        panic!("blocked")
+    };
+    assert_eq!(
+        said(&answer.head),
+        ["1 write was withdrawn before a person decided: restart on jellyfin (lxc:delly:105)"]
+    );
     assert!(approve(&mut stage, &mut hold, "anna", [1; 32]).is_err());
+}
+
+/// What a head says about writes that did not run.
+fn said(head: &interlock_protocol::Head) -> Vec<String> {
+    head.not_run
+        .iter()
+        .map(interlock_protocol::WriteNotRun::text)
+        .collect()
+}
+
+#[test]
+fn a_head_says_which_writes_did_not_run_and_why() {
+    type Case = (&'static str, fn(&mut Stage), &'static [&'static str]);
+    let cases: &[Case] = &[
+        ("nothing was proposed", |_| {}, &[]),
+        (
+            "a refused read is not a write",
+            |stage| {
+                stage.refused("infra_read", exec("lxc:delly:105", "rm -rf /srv"));
+            },
+            &[],
+        ),
+        (
+            "a tool that there is not",
+            |stage| {
+                stage.refused("infra_made_up", restart("lxc:delly:105"));
+            },
+            &[],
+        ),
+        (
+            "a person denied it",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                let now = stage.now;
+                stage
+                    .gate
+                    .deny(&mut stage.session, &mut hold, &user("anna"), "not now", now)
+                    .unwrap();
+            },
+            &["1 write was denied by anna: restart on jellyfin (lxc:delly:105)"],
+        ),
+        (
+            "no person decided",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                stage.wait(SignedDuration::from_mins(11));
+                assert!(stage.gate.expire(&mut stage.session, &mut hold, stage.now));
+                // Telling the proposer adds nothing.
+                stage.gate.expired(&mut stage.session, &hold);
+            },
+            &["1 write expired because no person decided in time: restart on jellyfin (lxc:delly:105)"],
+        ),
+        (
+            "the gate refused it, twice",
+            |stage| {
+                stage.refused("infra_control", restart("lxc:delly:999"));
+                stage.refused("infra_control", restart("lxc:delly:998"));
+            },
+            &["2 writes were refused (STRICT_RESOLUTION): infra_control"],
+        ),
+        (
+            "approved, and then writes were stopped",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                stage.world.kill_switch = KillSwitch::Engaged;
+                approve(stage, &mut hold, "anna", [1; 32]).unwrap_err();
+            },
+            &["1 write was refused (POLICY_BLOCKED): infra_control"],
+        ),
+        (
+            "permitted, and writes were stopped before it began",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                let permit = approve(stage, &mut hold, "anna", [1; 32]).unwrap();
+                let unused = permit.begin(KillSwitch::Engaged, stage.now).unwrap_err();
+                stage
+                    .gate
+                    .not_started(&mut stage.world, &mut stage.session, *unused);
+            },
+            &["1 write was refused (POLICY_BLOCKED): infra_control"],
+        ),
+        (
+            "refused at first, and permitted after all",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                stage.world.kill_switch = KillSwitch::Engaged;
+                approve(stage, &mut hold, "anna", [1; 32]).unwrap_err();
+                stage.world.kill_switch = KillSwitch::Released;
+                let permit = approve(stage, &mut hold, "anna", [2; 32]).unwrap();
+                stage.run(permit, Outcome::Succeeded);
+            },
+            &[],
+        ),
+        (
+            "another plan took its place",
+            |stage| {
+                let mut hold = stage.held("infra_control", restart("lxc:delly:105"));
+                let mut arguments = restart("lxc:delly:105");
+                arguments["action"] = json!("stop");
+                edit(stage, &mut hold, arguments).unwrap();
+            },
+            &[],
+        ),
+    ];
+    for (what, play, expected) in cases {
+        let mut stage = stage();
+        play(&mut stage);
+        let head = stage.gate.head_so_far(&stage.session, &Question::default());
+        assert_eq!(said(&head), *expected, "{what}");
+    }
 }
 
 #[test]

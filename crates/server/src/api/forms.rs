@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::wire::{
     ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Head, HeadAction, HeadLine, Run,
-    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage, WallsForm,
+    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage, WallsForm, WriteNotRun,
 };
 
 /// How much of an answer a list shows, in characters.
@@ -84,7 +84,7 @@ pub(super) fn detail(
     readings: &[jiff::Timestamp],
     facts: &[Value],
 ) -> SessionDetail {
-    let head = interlock_engine::head_of(&outline.runs, calls, readings, outline.answer.as_ref());
+    let head = interlock_engine::head_of(&outline, calls, readings);
     let Outline {
         session,
         runs,
@@ -93,6 +93,7 @@ pub(super) fn detail(
         answer,
         last_event,
         tally,
+        not_run: _,
     } = outline;
     let ended = session.completed_at.is_some();
     let stages = stages
@@ -173,6 +174,19 @@ pub(super) fn head(head: &interlock_protocol::Head) -> Head {
             })
             .collect(),
         earlier_actions: head.earlier_actions,
+        not_run: head
+            .not_run
+            .iter()
+            .map(|write| WriteNotRun {
+                reason: write.reason.into(),
+                what: write.what.clone(),
+                resource: write.resource.as_ref().map(ToString::to_string),
+                name: write.name.clone(),
+                by: write.by.as_ref().map(ToString::to_string),
+                code: write.code.map(|code| code.to_string()),
+                count: write.count,
+            })
+            .collect(),
         readings: head.readings,
         earlier_readings: head.earlier_readings,
         support: head.support.map(Into::into),

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    ControlLevel, HeadTone, Outcome, SessionKind, Status, Support, ToolKind, Verification, Withheld,
+    ControlLevel, HeadTone, NotRunReason, Outcome, SessionKind, Status, Support, ToolKind, Verification,
+    Withheld,
 };
 
 /// An alert.
@@ -243,6 +244,8 @@ pub struct Head {
     pub actions: Vec<HeadAction>,
     /// How many writes came before the question in this session.
     pub earlier_actions: u32,
+    /// The writes that were proposed since the question and did not run, in order.
+    pub not_run: Vec<WriteNotRun>,
     /// How many readings were taken since the question.
     pub readings: u32,
     /// How many readings were taken before the question in this session.
@@ -278,6 +281,25 @@ pub struct HeadAction {
     pub verification: Option<Verification>,
     /// Who approved it.
     pub approved_by: Option<String>,
+}
+
+/// Writes that were proposed and did not run, alike ones counted together.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct WriteNotRun {
+    /// Why.
+    pub reason: NotRunReason,
+    /// What was proposed: the action or the command; of a refused write the tool.
+    pub what: String,
+    /// The resource; nothing for a refused write.
+    pub resource: Option<String>,
+    /// The resource's name.
+    pub name: Option<String>,
+    /// Who denied it.
+    pub by: Option<String>,
+    /// The code of the refusal.
+    pub code: Option<String>,
+    /// How many.
+    pub count: u32,
 }
 
 /// A sentence of a head.

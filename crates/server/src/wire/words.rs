@@ -70,6 +70,10 @@ mirror! {
     Withheld = interlock_protocol::Withheld { Claim, Rest }
 }
 mirror! {
+    /// Why a write that was proposed did not run.
+    NotRunReason = interlock_protocol::NotRunReason { Denied, Expired, Withdrawn, Refused }
+}
+mirror! {
     /// What a sentence of a head is.
     HeadTone = interlock_protocol::HeadTone { Verified, Failed, Unknown, Fact }
 }

@@ -1,6 +1,6 @@
 //! Every operation that only reads.
 
-use interlock_gate::{Hold, TokenRecord, Writer};
+use interlock_gate::{Hold, NotRunCall, TokenRecord, Writer};
 use interlock_protocol::{
     ContentHash, Event, Evidence, EvidenceId, ExecutionId, HoldId, ResourceId, RunId, Sequence, SessionId,
     UserId,
@@ -163,6 +163,11 @@ impl Sqlite {
 
     pub(crate) async fn schema_changes(&self) -> Result<Vec<SchemaChange>, Error> {
         self.read(look::schema_changes).await
+    }
+
+    pub(crate) async fn not_run(&self, session: &SessionId) -> Result<Vec<NotRunCall>, Error> {
+        let session = session.clone();
+        self.read(move |conn| look::not_run(conn, &session)).await
     }
 
     pub(crate) async fn decided_holds(

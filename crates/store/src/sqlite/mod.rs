@@ -79,7 +79,7 @@ mod look {
     pub(super) use super::notes::recall;
     pub(super) use super::open::{integrity, no_orphans};
     pub(super) use super::outline::{
-        decided_holds, evidence_about, gone, last_heartbeat, outline, said_before,
+        decided_holds, evidence_about, gone, last_heartbeat, not_run, outline, said_before,
     };
     pub(super) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(super) use super::read::{

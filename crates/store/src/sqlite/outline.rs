@@ -1,12 +1,14 @@
 //! Reading what people look at first.
 
-use interlock_gate::Hold;
-use interlock_protocol::{Evidence, ExecutionId, Sequence, SessionId};
+use std::collections::BTreeSet;
+
+use interlock_gate::{Hold, NotRunCall};
+use interlock_protocol::{CallId, Evidence, ExecutionId, Sequence, SessionId};
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::apply::key_of;
-use super::fault::Fault;
+use super::fault::{Fault, text};
 use super::read::{body, number, rows, runs, session_by_key, time, to_timeline};
 use crate::{Outline, Tally, TimelineEntry};
 
@@ -41,7 +43,49 @@ pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Faul
         .pop(),
         last_event: Sequence::new(number(last_event)?),
         tally: tally(conn, key)?,
+        not_run: not_run(conn, id)?,
     })
+}
+
+/// The writes that were proposed and did not run. That a person did not approve one is also told to its proposer, in
+/// the form of a refusal; it is counted once, as what it is.
+pub(crate) fn not_run(conn: &Connection, id: &SessionId) -> Result<Vec<NotRunCall>, Fault> {
+    let key = key_of(conn, id)?;
+    let holds: Vec<Hold> = rows(
+        conn,
+        "SELECT body FROM holds WHERE session = ? AND status IN ('denied', 'expired', 'withdrawn') ORDER BY key",
+        [key],
+        body,
+    )?;
+    let mut calls: Vec<NotRunCall> = holds.iter().filter_map(NotRunCall::of_hold).collect();
+    let decided: BTreeSet<(ExecutionId, CallId)> = holds
+        .iter()
+        .map(|hold| (hold.plan.execution.clone(), hold.call.clone()))
+        .collect();
+    let refused: Vec<NotRunCall> = rows(
+        conn,
+        "SELECT execution, updated_at, json_extract(metadata, '$.call'), json_extract(metadata, '$.tool'), \
+         json_extract(metadata, '$.code') FROM timeline WHERE session = ? AND kind = 'llm_tool_call' \
+         AND status = 'refused' AND json_extract(metadata, '$.kind') = 'write' \
+         AND json_extract(metadata, '$.rule') <> 'tool_known' ORDER BY key",
+        [key],
+        |row| {
+            let word = |at: usize| row.get::<_, String>(at);
+            let call = (text(&word(0)?)?, text(&word(2)?)?);
+            Ok(NotRunCall::refused(
+                call,
+                &text(&word(3)?)?,
+                text(&word(4)?)?,
+                time(row.get(1)?)?,
+            ))
+        },
+    )?;
+    calls.extend(
+        refused
+            .into_iter()
+            .filter(|refused| !decided.contains(&(refused.execution.clone(), refused.call.clone()))),
+    );
+    Ok(calls)
 }
 
 fn tally(conn: &Connection, key: i64) -> Result<Tally, Fault> {

@@ -11,7 +11,8 @@ import { Answer } from './Answer';
 
 const head: Schemas['Head'] = {
   actions: [], earlier_actions: 0, readings: 0, earlier_readings: 0, support: 'unsupported', backed: 0, unbacked: 0, hidden: 0,
-  lines: [{ tone: 'fact', text: 'No action was taken.' }, { tone: 'unknown', text: 'No reading was taken. The whole answer is unsupported.' }],
+  not_run: [{ reason: 'denied', what: 'restart', resource: 'lxc:delly:105', name: 'jellyfin', by: 'anna', code: null, count: 1 }],
+  lines: [{ tone: 'fact', text: 'No action was taken.' }, { tone: 'fact', text: '1 write was denied by anna: restart on jellyfin (lxc:delly:105)' }, { tone: 'unknown', text: 'No reading was taken. The whole answer is unsupported.' }],
 };
 const detail = (full_answer: string) => ({
   head, full_answer, grounds: [], actions: [], status: 'completed', usage: { calls: 1, input_tokens: 1, output_tokens: 1 },
@@ -34,6 +35,8 @@ function ours(container: HTMLElement): string {
 describe('forged answers', () => {
   it('are many', () => { expect(forged.length).toBeGreaterThanOrEqual(40); });
   const own = ours(shown('x'));
+
+  it('leave what was not run in the head', () => { expect(own).toContain('1 write was denied by anna: restart on jellyfin (lxc:delly:105)'); });
 
   it.each(forged.map((one) => [one.what, one.text] as const))('%s', (_, text) => {
     const container = shown(text);
