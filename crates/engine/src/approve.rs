@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::approver::{Approver, Decider};
 use crate::engine::Engine;
 use crate::error::{Error, draw_token};
+use crate::refused::Act;
 use crate::work::event;
 use crate::writes::deed;
 
@@ -39,7 +40,8 @@ impl Engine {
             match self.draw_for(approver).await {
                 // Their earlier token was used or replaced in this moment: looked at again, it is known which.
                 Err(Error::Store(StoreError::TokenUsed(_))) if tries < OPEN_TRIES => {}
-                opened => return opened,
+                Ok(opened) => return Ok(opened),
+                Err(error) => return Err(self.not_approved(approver, error).await),
             }
         }
     }
@@ -82,6 +84,25 @@ impl Engine {
     /// Approves a hold with the token that was made for this approver. Its session goes on when a worker takes it. Of
     /// several who approve at once one succeeds.
     pub async fn approve_with(&self, approver: &Approver, token: &ApprovalToken) -> Result<Hold, Error> {
+        match self.accept_with(approver, token).await {
+            Ok(hold) => Ok(hold),
+            Err(error) => Err(self.not_approved(approver, error).await),
+        }
+    }
+
+    /// Records that an approval was refused.
+    async fn not_approved(&self, approver: &Approver, error: Error) -> Error {
+        let hold = match self.inner.setup.store.hold(approver.decider().hold()).await {
+            Ok(hold) => hold,
+            Err(_) => return error,
+        };
+        let (by, facts) = (approver.decider().user(), approver.facts(&hold));
+        self.inner
+            .refuse_person(by, Act::Approve, hold.id.as_str(), facts, error)
+            .await
+    }
+
+    async fn accept_with(&self, approver: &Approver, token: &ApprovalToken) -> Result<Hold, Error> {
         let inner = &self.inner;
         let store = &inner.setup.store;
         let by = approver.decider().user();
@@ -131,8 +152,20 @@ impl Engine {
     /// Denies a hold. Its session goes on when a worker takes it, and its model is told why.
     pub async fn deny(&self, decider: &Decider, reason: &str) -> Result<Hold, Error> {
         let inner = &self.inner;
+        let hold = inner.setup.store.hold(decider.hold()).await?;
+        let facts = decider.facts(&hold);
+        match self.reject(decider, hold, reason).await {
+            Ok(hold) => Ok(hold),
+            Err(error) => {
+                let (by, subject) = (decider.user(), decider.hold().as_str());
+                Err(inner.refuse_person(by, Act::Decide, subject, facts, error).await)
+            }
+        }
+    }
+
+    async fn reject(&self, decider: &Decider, mut hold: Hold, reason: &str) -> Result<Hold, Error> {
+        let inner = &self.inner;
         let by = decider.user();
-        let mut hold = inner.setup.store.hold(decider.hold()).await?;
         let session = hold.plan.session.clone();
         let reason = inner.setup.masker.mask_text(reason).into_owned();
         inner

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::count;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::refused::Act;
 use crate::writes::ASKED;
 
 /// How somebody reaches Interlock.
@@ -148,11 +149,6 @@ impl Decider {
         self.role
     }
 
-    /// How they reach Interlock.
-    pub const fn channel(&self) -> &Channel {
-        &self.person.channel
-    }
-
     /// What the audit log says about them beside their name.
     pub(crate) fn facts(&self, hold: &Hold) -> Value {
         let mut facts = json!({
@@ -261,11 +257,6 @@ impl Engine {
         }
     }
 
-    /// Why this person may neither deny a hold nor change its plan; nothing if they may.
-    pub async fn barred_from_denying(&self, hold: &Hold, person: &Person) -> Result<Option<Barred>, Error> {
-        Ok(self.role_for(hold, person).await?.err())
-    }
-
     /// The role in which this person decides about a hold, or why they do not.
     async fn role_for(&self, hold: &Hold, person: &Person) -> Result<Result<Role, Barred>, Error> {
         let store = &self.inner.setup.store;
@@ -323,13 +314,23 @@ impl Engine {
         let hold = self.inner.setup.store.hold(hold).await?;
         // A hold that is decided or over is refused as that, to everybody alike. On a copy: nothing is decided here.
         let mut copy = hold.clone();
-        self.inner
-            .setup
-            .tools
-            .now()
-            .gate()
-            .reject(&mut copy, &person.user, "", Timestamp::now())
-            .map_err(|refusal| Error::refused(&refusal, &copy))?;
+        let now = Timestamp::now();
+        let gate = self.inner.setup.tools.now();
+        if let Err(refusal) = gate.gate().reject(&mut copy, &person.user, "", now) {
+            let error = Error::refused(&refusal, &copy);
+            let facts = json!({
+                "session": hold.plan.session,
+                "plan_hash": hold.plan_hash,
+                "channel": person.channel.as_str(),
+            });
+            let act = match wants {
+                Wants::Approve => Act::Approve,
+                Wants::DenyOrEdit => Act::Decide,
+            };
+            let subject = hold.id.as_str();
+            let refused = self.inner.refuse_person(&person.user, act, subject, facts, error);
+            return Err(refused.await);
+        }
         let barred = match (self.role_for(&hold, person).await?, wants) {
             (Ok(role), Wants::DenyOrEdit) => return Ok((hold, role)),
             (Ok(role), Wants::Approve) => match self.barred_by_four_eyes(&hold, &person.user).await? {

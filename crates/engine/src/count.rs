@@ -38,6 +38,11 @@ pub(crate) fn barred(because: &'static str) {
     counter!("interlock_approval_refused_total", "barred_as" => because).increment(1);
 }
 
+/// A person asked for something that is refused.
+pub(crate) fn person_refused(act: &'static str, because: &'static str) {
+    counter!("interlock_person_refused_total", "act" => act, "because" => because).increment(1);
+}
+
 /// A session ended.
 pub(crate) fn session(status: &'static str) {
     counter!("interlock_session_total", "status" => status).increment(1);

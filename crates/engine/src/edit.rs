@@ -16,6 +16,7 @@ use crate::calls::{held_metadata, names_in};
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::masking;
+use crate::refused::Act;
 use crate::run::{DIRECT, direct_plan};
 use crate::work::{Work, event};
 use crate::writes::deed;
@@ -27,9 +28,28 @@ impl Engine {
     /// The session must wait: while an agent of it works, [`interlock_store::Error::WrongStatus`] says so.
     pub async fn edit(&self, decider: &Decider, arguments: Arguments) -> Result<Hold, Error> {
         let inner = &self.inner;
-        masking::arguments_of_person(&inner.setup.masker, &arguments)?;
         let store = &inner.setup.store;
         let hold = store.hold(decider.hold()).await?;
+        match self.edit_open(decider, &hold, arguments).await {
+            Ok(new) => Ok(new),
+            Err(EditError::Recorded(error)) => Err(error),
+            Err(EditError::Other(error)) => {
+                let facts = decider.facts(&hold);
+                let (by, subject) = (decider.user(), hold.id.as_str());
+                Err(inner.refuse_person(by, Act::Edit, subject, facts, error).await)
+            }
+        }
+    }
+
+    async fn edit_open(
+        &self,
+        decider: &Decider,
+        hold: &Hold,
+        arguments: Arguments,
+    ) -> Result<Hold, EditError> {
+        let inner = &self.inner;
+        let store = &inner.setup.store;
+        masking::arguments_of_person(&inner.setup.masker, &arguments)?;
         let session = hold.plan.session.clone();
         // On a copy: what was decided or is over need not be taken from anybody to be refused.
         let mut copy = hold.clone();
@@ -49,7 +69,7 @@ impl Engine {
                 self.edit_claimed(&claim, before, (decider, arguments), cancel)
                     .await
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         };
         drop(working);
         if result.is_err() {
@@ -65,7 +85,7 @@ impl Engine {
         before: Status,
         (decider, arguments): (&Decider, Arguments),
         cancel: CancellationToken,
-    ) -> Result<Hold, Error> {
+    ) -> Result<Hold, EditError> {
         let inner = &self.inner;
         let (hold, by) = (decider.hold(), decider.user());
         let snapshot = inner.setup.store.snapshot(&claim.session).await?;
@@ -153,7 +173,21 @@ impl Engine {
             // What was opened for this alone does not know the other agents of the session.
             inner.park(claim.session.clone(), claim.epoch, work.into_tape());
         }
-        edited.map_err(|refusal| Error::refused(&refusal, &old))
+        edited.map_err(|refusal| EditError::Recorded(Error::refused(&refusal, &old)))
+    }
+}
+
+/// Why a plan was not replaced.
+enum EditError {
+    /// The gate refused the new plan, which is in the record already.
+    Recorded(Error),
+    /// Anything else.
+    Other(Error),
+}
+
+impl<E: Into<Error>> From<E> for EditError {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
     }
 }
 

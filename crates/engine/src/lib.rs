@@ -31,6 +31,7 @@ mod observe;
 mod options;
 mod people;
 mod prompt;
+mod refused;
 mod registry;
 mod replay;
 mod resume;

@@ -16,6 +16,7 @@ use crate::agent::{Agent, End, Next};
 use crate::engine::{Engine, Inner};
 use crate::error::{Error, draw, written};
 use crate::history::Entry;
+use crate::refused::Act;
 use crate::run::{DIRECT, direct_plan, finish};
 use crate::work::{Work, event};
 use crate::writes::ASKED_DIRECTLY;
@@ -52,8 +53,28 @@ impl Engine {
         tool: &str,
         arguments: Arguments,
     ) -> Result<Called, Error> {
-        let store = &self.inner.setup.store;
         let tool = ToolName::new(tool)?;
+        match self.call_checked(session, by, tool.clone(), arguments).await {
+            Ok(called) => Ok(called),
+            Err(error) => {
+                let facts = json!({ "tool": tool });
+                let subject = session.as_str();
+                Err(self
+                    .inner
+                    .refuse_person(by, Act::Call, subject, facts, error)
+                    .await)
+            }
+        }
+    }
+
+    async fn call_checked(
+        &self,
+        session: &SessionId,
+        by: &UserId,
+        tool: ToolName,
+        arguments: Arguments,
+    ) -> Result<Called, Error> {
+        let store = &self.inner.setup.store;
         crate::masking::arguments_of_person(&self.inner.setup.masker, &arguments)?;
         // First, so that nothing waits whose asker is not known: where four eyes are wanted, they do not approve it.
         self.inner

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
+use crate::refused::Act;
 
 /// What a question in a session that is there already is called in the log of what people did.
 pub(crate) const ASKED: &str = "session.asked";
@@ -129,9 +130,17 @@ impl Engine {
         let _turn = inner.switching.lock().await;
         let deed = deed(by, "writes.resumed", None, json!({ "reason": null }));
         let (at, to) = (deed.at, SwitchMove::Resume { seen });
-        let switch = inner.setup.store.move_switch(to, by, at, Some(deed)).await?;
-        inner.seen_switch(|seen| seen.moved(&switch));
-        Ok(switch.into())
+        match inner.setup.store.move_switch(to, by, at, Some(deed)).await {
+            Ok(switch) => {
+                inner.seen_switch(|seen| seen.moved(&switch));
+                Ok(switch.into())
+            }
+            Err(error) => {
+                let facts = json!({ "seen": seen });
+                let act = Act::ResumeWrites;
+                Err(inner.refuse_person(by, act, "", facts, error.into()).await)
+            }
+        }
     }
 
     /// Whether writes are stopped, in every process on this store, and who said so.

@@ -86,6 +86,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Permits that could not be used any more, by rule",
     ),
     (
+        "interlock_person_refused_total",
+        "Times that a person was refused a call, an edit, a decision or letting writes go, by act and reason",
+    ),
+    (
         "interlock_phantom_detected_total",
         "Answers that claimed what no receipt shows",
     ),
@@ -100,6 +104,10 @@ const COUNTERS: &[(&str, &str)] = &[
     (
         "interlock_read_sandbox_block_total",
         "Commands refused because a read sandbox is required and their machine offers none",
+    ),
+    (
+        "interlock_request_refused_total",
+        "Requests of signed-in people and of tokens that their role or scope does not allow, by route",
     ),
     (
         "interlock_routing_mismatch_block_total",

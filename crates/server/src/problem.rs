@@ -217,6 +217,8 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        // For those who record refusals: a status alone does not say which.
+        response.extensions_mut().insert(self.code);
         response
     }
 }

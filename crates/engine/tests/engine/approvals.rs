@@ -312,7 +312,7 @@ async fn deeds(lab: &Lab) -> Vec<(String, String, Option<String>)> {
 }
 
 #[tokio::test]
-async fn everything_that_people_do_is_in_the_audit_log_once_and_what_failed_is_not() {
+async fn everything_that_people_do_is_in_the_audit_log_once_and_so_is_what_they_were_refused() {
     let lab = Lab::new(controlled());
     let (session, _) = lab.ask("put the flag there").await;
     let first = lab.hold().await;
@@ -359,7 +359,11 @@ async fn everything_that_people_do_is_in_the_audit_log_once_and_what_failed_is_n
         ("olga", "hold.edit_refused", Some(one.clone())),
         ("olga", "hold.edited", Some(one)),
         ("olga", "hold.opened_for_approval", Some(two.clone())),
-        ("olga", "hold.approved", Some(two)),
+        // With a wrong token, with a used one, and too late.
+        ("olga", "hold.approval_refused", Some(two.clone())),
+        ("olga", "hold.approved", Some(two.clone())),
+        ("olga", "hold.approval_refused", Some(two.clone())),
+        ("otto", "hold.decision_refused", Some(two)),
         ("otto", "writes.stopped", None),
         ("olga", "writes.resumed", None),
         ("otto", "session.cancelled", Some(session.to_string())),

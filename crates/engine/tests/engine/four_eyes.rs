@@ -143,7 +143,7 @@ async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
     let otto = user("otto");
     assert_eq!(lab.engine.barred_by(&hold, &otto).await.unwrap(), None);
     lab.engine.approve_by(&hold.id, &otto).await.unwrap();
-    // What is decided is refused as that, to everybody, and nobody is held responsible for looking.
+    // What is decided is refused as that, to everybody: it does not depend on who asks.
     let late = lab
         .engine
         .open_hold_by(&hold.id, &user("owner"))
@@ -153,7 +153,16 @@ async fn whoever_may_not_approve_is_told_so_refused_counted_and_written_down() {
         matches!(&late, Error::Refused(why) if why.details["hold_status"] == "approved"),
         "{late:?}"
     );
-    assert_eq!(refused(&lab).await.len(), expected.len());
+    let all = refused(&lab).await;
+    assert_eq!(all.len(), expected.len() + 1);
+    let last = &all[expected.len()].deed.details;
+    assert_eq!(
+        (&last["because"], &last["rule"]),
+        (&json!("gate"), &json!("hold"))
+    );
+    assert_eq!(last.get("barred_as"), None);
+    let counter = "interlock_person_refused_total{act=approve,because=gate}";
+    assert_eq!(counts.of(counter), 1);
     drop(guard);
 }
 

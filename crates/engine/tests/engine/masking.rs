@@ -1,12 +1,16 @@
 //! Secrets: wherever they come in, they are in nothing that is kept, sent, shown or exported.
 
-use interlock_engine::{Live, Submission};
+use interlock_engine::{Error, Live, Submission};
 use interlock_executor::{BoxFuture, Done, Reading};
 use interlock_protocol::{ControlLevel, ErrorCode, Outcome, Retry, ToolKind, ToolResponse};
+use interlock_store::AuditFilter;
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
-use crate::fixture::{DecidesByName, Lab, Wish, calls, find, has, host, operator, read, says, write};
+use crate::fixture::{
+    DecidesByName, Lab, RESTART, Wish, calls, find, has, host, operator, read, says, write,
+};
+use crate::gates::Counts;
 
 /// Secrets by where they come in. None is a part of another.
 const SECRETS: &[(&str, &str)] = &[
@@ -131,4 +135,67 @@ async fn a_secret_is_nowhere_wherever_it_came_in() {
         assert!(has(&places[0].1, b"cat /etc/app.conf") && has(&places[3].1, b"cat /etc/app.conf"));
         lab.prove(&session).await;
     }
+}
+
+/// What runs is recorded as it runs. A call or an edit of a person that holds a secret is refused; the refusal is in the audit
+/// log and counted, and says which arguments, never what they hold.
+#[tokio::test]
+async fn a_secret_in_what_a_person_calls_or_edits_is_refused_recorded_and_counted() {
+    let counts = Counts::default();
+    let guard = metrics::set_default_local_recorder(&counts);
+    let lab = Lab::new(Wish::script(RESTART).level(ControlLevel::Controlled));
+    let (session, _) = lab.ask("put the flag there").await;
+    let hold = lab.hold().await;
+    let secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut arguments = lab.store.hold(&hold).await.unwrap().plan.arguments;
+    arguments.insert("command".to_owned(), json!(format!("deploy --token {secret}")));
+    let edited = lab.engine.edit_by(&hold, &operator(), arguments.clone()).await;
+    let called = lab
+        .engine
+        .call(&session, &operator(), "infra_control", arguments)
+        .await;
+    for refused in [edited.map(|_| ()), called.map(|_| ())] {
+        let Err(Error::Secret { names }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(names, ["command"]);
+    }
+    let mut entries = lab
+        .store
+        .audit_entries(&AuditFilter {
+            limit: 100,
+            ..AuditFilter::default()
+        })
+        .await
+        .unwrap();
+    entries.retain(|entry| entry.deed.action.ends_with("_refused"));
+    entries.reverse();
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            let deed = &entry.deed;
+            (
+                deed.action.as_str(),
+                deed.subject.as_deref().unwrap(),
+                &deed.details["arguments"],
+            )
+        })
+        .collect();
+    let names = json!(["command"]);
+    assert_eq!(
+        told,
+        [
+            ("hold.edit_refused", hold.as_str(), &names),
+            ("session.call_refused", session.as_str(), &names),
+        ]
+    );
+    for act in ["edit", "call"] {
+        let counter = format!("interlock_person_refused_total{{act={act},because=secret}}");
+        assert_eq!(counts.of(&counter), 1, "{act}");
+    }
+    let bytes = lab.bytes();
+    assert!(!bytes.windows(20).any(|window| window == &secret.as_bytes()[..20]));
+    // Nothing else came of it: the hold waits as before.
+    assert_eq!(lab.hold().await, hold);
+    drop(guard);
 }

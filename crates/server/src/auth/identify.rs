@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, header};
-use interlock_protocol::ContentHash;
+use http::{HeaderMap, HeaderValue, Method, header};
+use interlock_protocol::{ContentHash, UserId};
 use interlock_store::{ApiToken, Login, User};
 use jiff::Timestamp;
+use metrics::counter;
+use serde_json::json;
 
 use super::{Auth, cookie, secret};
 use crate::access::{Caller, Via};
@@ -37,8 +39,10 @@ pub(crate) async fn identify(State(app): State<App>, request: Request, next: Nex
         return Problem::new(Code::Internal, "the sender of the request is not known").into_response();
     };
     let (mut parts, body) = request.into_parts();
+    let mut known = None;
     match app.auth().caller(&parts, &peer).await {
         Ok(Some(caller)) => {
+            known = Some(Attempt::of(&caller, &parts));
             parts.extensions.insert(caller);
         }
         Ok(None) => {}
@@ -54,7 +58,53 @@ pub(crate) async fn identify(State(app): State<App>, request: Request, next: Nex
             return response;
         }
     }
-    next.run(Request::from_parts(parts, body)).await
+    let response = next.run(Request::from_parts(parts, body)).await;
+    if response.extensions().get::<Code>() == Some(&Code::Forbidden)
+        && let Some(attempt) = known
+    {
+        attempt.record(app.auth()).await;
+    }
+    response
+}
+
+/// What somebody who is known asked for.
+struct Attempt {
+    user: UserId,
+    token: Option<String>,
+    method: Method,
+    /// The route, not the path: a path holds what was sent.
+    route: String,
+}
+
+impl Attempt {
+    fn of(caller: &Caller, request: &Parts) -> Self {
+        let route = request.extensions.get::<MatchedPath>();
+        Self {
+            user: caller.user.clone(),
+            token: match &caller.via {
+                Via::Cookie { .. } => None,
+                Via::Token { id, .. } => Some(id.clone()),
+            },
+            method: request.method.clone(),
+            route: route.map_or_else(|| "unmatched".to_owned(), |route| route.as_str().to_owned()),
+        }
+    }
+
+    /// Counts that they were refused because of who they are. What would have changed something is in the audit log, too.
+    async fn record(self, auth: &Auth) {
+        counter!("interlock_request_refused_total", "route" => self.route.clone()).increment(1);
+        if !changes(&self.method) {
+            return;
+        }
+        let mut details = json!({ "method": self.method.as_str() });
+        if let Some(token) = self.token {
+            details["token"] = token.into();
+        }
+        let noted = auth.note(Some(&self.user), "request.refused", Some(&self.route), details);
+        if noted.await.is_err() {
+            tracing::error!(user = %self.user, route = self.route, "a refusal could not be recorded");
+        }
+    }
 }
 
 impl Auth {
