@@ -12,8 +12,8 @@ use crate::terminal::{Paint, Tone, screen};
 
 /// What stands at the left of every line that a model wrote, and of no other.
 pub(crate) const EDGE: &str = "│ ";
-/// How wide the text is where nobody says how wide the screen is.
-const WIDTH: usize = 100;
+/// How wide the text is where nobody says how wide the screen is: as narrow as screens usually are at least.
+const WIDTH: usize = 80;
 /// No narrower than this: one word a line is no text any more.
 const NARROWEST: usize = 20;
 
@@ -50,11 +50,14 @@ pub(crate) fn print(globals: &Globals, head: &Head, answer: Option<&str>) -> io:
 
 /// How wide the screen is.
 pub(crate) fn width() -> usize {
-    if !io::stdout().is_terminal() {
-        return WIDTH;
-    }
-    let size = console::Term::stdout().size_checked();
-    size.map_or(WIDTH, |(_, columns)| usize::from(columns))
+    // What is piped into a pager ends up on the screen that errors go to.
+    let term = if io::stdout().is_terminal() {
+        console::Term::stdout()
+    } else {
+        console::Term::stderr()
+    };
+    term.size_checked()
+        .map_or(WIDTH, |(_, columns)| usize::from(columns))
         .max(NARROWEST)
 }
 
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     fn nothing() -> Head {
-        interlock_gate::head([], [], None, jiff::Timestamp::MIN)
+        interlock_gate::head([], [], [], None, jiff::Timestamp::MIN)
     }
 
     #[test]

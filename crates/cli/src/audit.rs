@@ -98,6 +98,7 @@ struct VerifyForm<'a> {
     heads: &'a [Head],
     missing_heads: Vec<ContentHash>,
     shipped: &'a [Shipped],
+    shipped_lines: &'a Lines,
 }
 
 /// A hash that was kept elsewhere, and what has it.
@@ -120,11 +121,24 @@ struct Shipped {
 struct Against {
     heads: Vec<Head>,
     shipped: Vec<Shipped>,
+    lines: Lines,
+}
+
+/// The lines of shipped files that hold no checkpoint that could be compared.
+#[derive(Default, Serialize)]
+struct Lines {
+    /// Checkpoints that cannot be read any more.
+    damaged: Vec<String>,
+    /// Last lines that end in the middle.
+    unfinished: Vec<String>,
+    /// How many other lines were skipped.
+    other: usize,
 }
 
 impl Against {
     fn fits(&self) -> bool {
-        self.heads.iter().all(|head| head.found.is_some())
+        self.lines.damaged.is_empty()
+            && self.heads.iter().all(|head| head.found.is_some())
             && self
                 .shipped
                 .iter()
@@ -134,7 +148,12 @@ impl Against {
 
 async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending, Failure> {
     // Read before the store: a store that goes on in between is ahead of them, never behind.
-    let shipped = checkpoints::read(&arguments.checkpoint)?;
+    let checkpoints::Read {
+        checkpoints: shipped,
+        damaged,
+        unfinished,
+        other_lines: other,
+    } = checkpoints::read(&arguments.checkpoint)?;
     let (store, config) = open_store_to_verify(globals)?;
     let keyring =
         interlock_assembly::checking(&config, &interlock_assembly::Folders::of_user(), &arguments.key)?;
@@ -151,6 +170,11 @@ async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending
             .zip(compared)
             .map(|(place, compared)| Shipped { place, compared })
             .collect(),
+        lines: Lines {
+            damaged,
+            unfinished,
+            other,
+        },
     };
     for hash in &arguments.head {
         against.heads.push(Head {
@@ -166,6 +190,7 @@ async fn verify(globals: &Globals, arguments: &VerifyArguments) -> Result<Ending
         heads: &against.heads,
         missing_heads: missing.map(|head| head.hash).collect(),
         shipped: &against.shipped,
+        shipped_lines: &against.lines,
     };
     globals.print(&form, |paint| report(&verified, &against, paint))?;
     Ok(if intact {
@@ -241,6 +266,17 @@ fn compared(text: &mut String, against: &Against) {
             visible(why)
         );
     }
+    for place in against.lines.damaged.iter().take(RecordVerified::MOST) {
+        let _ = writeln!(
+            text,
+            "  {}: this checkpoint is damaged and was not compared",
+            visible(place)
+        );
+    }
+    let more = against.lines.damaged.len().saturating_sub(RecordVerified::MOST);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more damaged checkpoints");
+    }
     let more = faults().count().saturating_sub(RecordVerified::MOST);
     if more > 0 {
         let _ = writeln!(text, "  and {more} more checkpoints");
@@ -263,6 +299,20 @@ fn covered(text: &mut String, verified: &RecordVerified, against: &Against) {
             ),
             None => Ok(()),
         };
+    }
+    for place in &against.lines.unfinished {
+        let _ = writeln!(
+            text,
+            "{}: the line ends in the middle; it was skipped",
+            visible(place)
+        );
+    }
+    if against.lines.other > 0 {
+        let _ = writeln!(
+            text,
+            "{} lines that hold no checkpoint were skipped",
+            against.lines.other
+        );
     }
     let fitting = against
         .shipped

@@ -32,12 +32,27 @@ pub(crate) fn hide(text: &str) -> Cow<'_, str> {
         let quoted = serde_json::to_string(&value.value).unwrap_or_default();
         let quoted = quoted.trim_matches('"');
         for form in [value.value.as_str(), quoted] {
-            if shown.contains(form) {
-                shown = Cow::Owned(shown.replace(form, &format!("[from {}]", value.origin)));
+            if let Some(without) = replaced(&shown, form, &format!("[from {}]", value.origin)) {
+                shown = Cow::Owned(without);
             }
         }
     }
     shown
+}
+
+/// The text with a word in place of a value, in whatever case the value is written: the host of an address is shown in small
+/// letters. Nothing if the value is not in the text.
+fn replaced(text: &str, value: &str, word: &str) -> Option<String> {
+    // Letters outside ASCII stay as they are, so that places in the two texts are the same.
+    let (small, wanted) = (text.to_ascii_lowercase(), value.to_ascii_lowercase());
+    let mut without = String::new();
+    let mut from = 0;
+    while let Some(at) = small[from..].find(&wanted) {
+        without.push_str(&text[from..from + at]);
+        without.push_str(word);
+        from += at + wanted.len();
+    }
+    (from > 0).then(|| without + &text[from..])
 }
 
 /// The web addresses among them: they are masked in what is kept, too, because errors of a connection repeat them.
@@ -45,4 +60,25 @@ pub(crate) fn addresses() -> Vec<String> {
     let known = VALUES.lock().unwrap_or_else(PoisonError::into_inner);
     let values = known.iter().map(|value| value.value.clone());
     values.filter(|value| value.contains("://")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn a_value_is_found_in_any_case_and_everywhere() {
+        for (text, value, expected) in [
+            ("nothing here", "S3cret-Host", None),
+            (
+                "https://s3cret-host.example.org and S3cret-Host and S3CRET-HOST!",
+                "S3cret-Host",
+                Some("https://[x].example.org and [x] and [x]!"),
+            ),
+            ("Ünïcode s3cret-hostÜ", "S3CRET-Host", Some("Ünïcode [x]Ü")),
+            ("aaaa", "aa", Some("[x][x]")),
+        ] {
+            assert_eq!(replaced(text, value, "[x]").as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -141,6 +141,8 @@ fn checkpoints_are_read_in_every_form_in_which_they_are_kept() {
             1,
         ),
         ("cut", format!("{one}\n{}", &two.to_string()[..99]), 1),
+        // In the middle of a file it was not cut off while it was written.
+        ("damaged", format!("{}\n{two}\n", &one.to_string()[..99]), 1),
         ("kept", String::new(), 2),
         ("nothing", "{}\nx\n".to_owned(), 0),
         ("empty", String::new(), 0),
@@ -152,6 +154,19 @@ fn checkpoints_are_read_in_every_form_in_which_they_are_kept() {
         let ran = home.run(&["audit", "verify", "--json", "--checkpoint", &path]);
         if count == 0 {
             exits(&ran, 2, &["holds no checkpoint"]);
+        } else if name == "damaged" {
+            assert_eq!(ran.exit, Some(1), "{name}: {ran}");
+            let lines = &ran.json()["shipped_lines"];
+            assert_eq!(
+                lines["damaged"],
+                serde_json::json!([format!("{path}:1")]),
+                "{ran}"
+            );
+            exits(
+                &home.run(&["audit", "verify", "--checkpoint", &path]),
+                1,
+                &["damaged:1: this checkpoint is damaged and was not compared"],
+            );
         } else {
             assert_eq!(ran.exit, Some(0), "{name}: {ran}");
             assert_eq!(ran.json()["shipped"].as_array().unwrap().len(), count, "{name}");
