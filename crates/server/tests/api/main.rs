@@ -13,5 +13,7 @@ mod description;
 mod hostile;
 mod looking;
 mod not_run;
+#[path = "../support/parts.rs"]
+mod parts;
 mod place;
 mod rules;

@@ -3,28 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use interlock_assembly::Assembly;
-use interlock_config::Config;
-use interlock_engine::{AgentOptions, ChainOptions, Engine, Outcome, Setup, StageOptions, Success};
-use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading, Toolbox};
-use interlock_gate::{Catalogue, FourEyes, Options as GateOptions, ResolvedResource, Started};
+use interlock_engine::{Engine, Outcome, Setup};
+use interlock_executor::{BoxFuture, Done, Executor, Inventory, Reading};
+use interlock_gate::{FourEyes, Options as GateOptions, ResolvedResource, Started};
 use interlock_infra::{BoxFuture as InfraFuture, Error as InfraError, Infra, Resource, Secrets, Source};
+use interlock_mask::Masker;
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets as ModelSecrets};
 use interlock_protocol::{
-    ContentHash, ControlLevel, Expectation, Observation, ResourceId, Role, RunIdentity, SessionId, ToolKind,
-    ToolName, UnitActivity,
+    ControlLevel, Expectation, Observation, ResourceId, Role, RunIdentity, SessionId, ToolKind, UnitActivity,
 };
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
-use interlock_store::{ApiToken, NewUser, Options as StoreOptions, Store};
+use interlock_store::{Options as StoreOptions, Store};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// The one host.
-pub(crate) fn host() -> ResourceId {
-    "host:web".parse().unwrap()
-}
+use crate::parts::{self, Given, SCOPES};
+pub(crate) use crate::parts::{host, token};
 
 /// A host with one unit, which can be restarted.
 #[derive(Default)]
@@ -91,8 +87,8 @@ impl Executor for Machine {
 impl Inventory for Machine {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
         Box::pin(async move {
-            let known = name == "web" || name == host().to_string();
-            known.then(|| self.resource()).into_iter().collect()
+            let state = self.state.lock().unwrap().unwrap_or("running");
+            parts::found(name, state)
         })
     }
 
@@ -122,18 +118,7 @@ impl Source for Known {
     }
 
     fn discover(&self) -> InfraFuture<'_, Result<Vec<Resource>, InfraError>> {
-        Box::pin(async {
-            Ok(vec![Resource {
-                id: host(),
-                name: "web".to_owned(),
-                aliases: vec!["www".to_owned()],
-                parent: None,
-                state: Some("running".to_owned()),
-                identity: interlock_protocol::Identity::default(),
-                source: "here".to_owned(),
-                facts: serde_json::Map::new(),
-            }])
-        })
+        Box::pin(async { Ok(vec![parts::resource()]) })
     }
 }
 
@@ -240,11 +225,6 @@ impl WithJson for reqwest::RequestBuilder {
     }
 }
 
-/// The token of a person.
-pub(crate) fn token(name: &str) -> String {
-    format!("ilk_{}", ContentHash::of(name))
-}
-
 impl Place {
     pub(crate) async fn new(wish: Wish) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -253,12 +233,10 @@ impl Place {
         let machine = Arc::new(Machine::default());
         let engine = Engine::new(setup(&store, &machine, wish)).unwrap();
         for (name, role) in PEOPLE {
-            person(&store, name, role).await;
+            // An admin's token that may only look.
+            let scopes: &[&str] = if name == "reader" { &["read"] } else { SCOPES };
+            parts::person(&store, name, role, scopes).await;
         }
-        let mut config = Config::default();
-        config.server.listen = "127.0.0.1:0".parse().unwrap();
-        config.server.limits.requests_per_minute = 1_000_000;
-        config.server.limits.anonymous_per_minute = 1_000_000;
         let infra = Infra::new(
             &interlock_infra::Options::default(),
             &Secrets::environment(),
@@ -268,7 +246,7 @@ impl Place {
         let app = App::new(Parts {
             engine: engine.clone(),
             infra,
-            config,
+            config: parts::config(),
             file: None,
             metrics: install_metrics(),
             demo: false,
@@ -369,34 +347,6 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
         .unwrap_or_else(|| panic!("no `{name}` in {value:#}"))
 }
 
-async fn person(store: &Store, name: &str, role: Role) {
-    let new = NewUser {
-        name: name.parse().unwrap(),
-        role,
-        password: None,
-        identity: None,
-        created_at: Timestamp::now(),
-    };
-    let id = store.create_user(new).await.unwrap().id;
-    let scopes: &[&str] = match name {
-        // An admin's token that may only look.
-        "reader" => &["read"],
-        _ => &["read", "operate", "approve", "admin"],
-    };
-    let token = ApiToken {
-        id: format!("tok_{name}"),
-        hash: ContentHash::of(token(name)),
-        name: "test".to_owned(),
-        user: id,
-        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-        created_at: Timestamp::now(),
-        expires_at: None,
-        used_at: None,
-        revoked_at: None,
-    };
-    store.create_token(token).await.unwrap();
-}
-
 fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
     let options = ModelOptions::new(Provider::Scripted, "script");
     let script = Script::parse("script", &wish.script).unwrap();
@@ -410,35 +360,15 @@ fn setup(store: &Store, machine: &Arc<Machine>, wish: Wish) -> Setup {
     let models = Models::with_secrets(entries, ModelSecrets::environment()).unwrap();
     models.insert(client);
     models.insert(second);
-    let mut builder = Toolbox::builder();
-    for name in ["infra_query", "infra_read", "infra_control"] {
-        let executor: Arc<dyn Executor> = machine.clone();
-        builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
-    }
-    let chain = ChainOptions {
-        description: String::new(),
-        alert_types: vec!["service_down".to_owned(), "disk_full".to_owned()],
-        stages: vec![StageOptions {
-            name: "look".to_owned(),
-            agents: vec!["operator".to_owned()],
-            success: Success::Any,
-            synthesis: None,
-        }],
-    };
-    let mut config = Config::default();
-    config
-        .agents
-        .insert("operator".to_owned(), AgentOptions::default());
-    config.chains.insert("down".to_owned(), chain);
-    config.defaults.model = Some("script".to_owned());
-    config.queue.max_pending = wish.max_pending;
-    config.control.level = wish.level;
-    let (mut setup, _) = Assembly::of(&config)
-        .models(models)
-        .tools(Catalogue::built_in().unwrap(), builder.build(), machine.clone())
-        .gate(wish.gate)
-        .setup(store.clone())
-        .unwrap();
-    setup.four_eyes = wish.four_eyes;
-    setup
+    parts::setup(Given {
+        store: store.clone(),
+        machine: machine.clone(),
+        models,
+        model: "script",
+        masker: Masker::built_in(),
+        gate: wish.gate,
+        level: wish.level,
+        four_eyes: wish.four_eyes,
+        max_pending: wish.max_pending,
+    })
 }

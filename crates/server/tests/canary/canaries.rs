@@ -77,6 +77,24 @@ impl Canaries {
 
     /// Which canary is in which sink.
     pub(crate) fn found(&self, sinks: &[(String, Vec<u8>)]) -> Vec<String> {
+        let mut found = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for (name, sink) in self.pairs(sinks) {
+            found.entry(name).or_default().insert(sink);
+        }
+        found
+            .into_iter()
+            .map(|(name, sinks)| format!("{name}: {sinks:?}"))
+            .collect()
+    }
+
+    /// The sinks in which no canary is.
+    pub(crate) fn blind<'s>(&self, sinks: &'s [(String, Vec<u8>)]) -> BTreeSet<&'s str> {
+        let seen: BTreeSet<&str> = self.pairs(sinks).into_iter().map(|(_, sink)| sink).collect();
+        let all = sinks.iter().map(|(sink, _)| sink.as_str());
+        all.filter(|sink| !seen.contains(sink)).collect()
+    }
+
+    fn pairs<'s>(&self, sinks: &'s [(String, Vec<u8>)]) -> BTreeSet<(&str, &'s str)> {
         let mut windows: HashMap<&[u8], &str> = HashMap::new();
         for (name, values) in &self.planted {
             for value in values {
@@ -85,18 +103,15 @@ impl Canaries {
                 }
             }
         }
-        let mut found = BTreeMap::<String, BTreeSet<&str>>::new();
+        let mut pairs = BTreeSet::new();
         for (sink, bytes) in sinks {
             for window in bytes.windows(WINDOW) {
                 if let Some(name) = windows.get(window) {
-                    found.entry((*name).to_owned()).or_default().insert(sink);
+                    pairs.insert((*name, sink.as_str()));
                 }
             }
         }
-        found
-            .into_iter()
-            .map(|(name, sinks)| format!("{name}: {sinks:?}"))
-            .collect()
+        pairs
     }
 }
 

@@ -12,10 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::canaries::Canaries;
-
-fn host() -> ResourceId {
-    "host:web".parse().unwrap()
-}
+use crate::parts::{self, host};
 
 /// A host with one unit.
 #[derive(Default)]
@@ -56,10 +53,6 @@ impl Machine {
             json!({ "unit": "nginx", "environment": canaries.assigned("reading of code") });
     }
 
-    fn resource() -> ResolvedResource {
-        ResolvedResource::new(host(), "web").in_state("running")
-    }
-
     fn reading(data: Value) -> Reading {
         Reading {
             resource: Some(host()),
@@ -86,7 +79,7 @@ impl Executor for Machine {
             let plan = started.plan();
             if plan.kind == ToolKind::Resolve {
                 let found = self.found.lock().unwrap().clone();
-                return Done::succeeded(found, "found 1").with_discovered(vec![Self::resource()]);
+                return Done::succeeded(found, "found 1").with_discovered(parts::found("web", "running"));
             }
             let command = plan
                 .arguments
@@ -116,10 +109,7 @@ impl Executor for Machine {
 
 impl Inventory for Machine {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<ResolvedResource>> {
-        Box::pin(async move {
-            let known = name == "web" || name == host().to_string();
-            known.then(Self::resource).into_iter().collect()
-        })
+        Box::pin(async move { parts::found(name, "running") })
     }
 
     fn observe<'a>(&'a self, _: &'a ResourceId, _: &'a Expectation) -> BoxFuture<'a, Option<Reading>> {
@@ -145,17 +135,13 @@ impl Source for Known {
                 panic!("four canaries");
             };
             Ok(vec![Resource {
-                id: host(),
-                name: "web".to_owned(),
                 aliases: vec!["www".to_owned(), alias.clone()],
-                parent: None,
                 state: Some(state.clone()),
-                identity: interlock_protocol::Identity::default(),
-                source: "here".to_owned(),
                 facts: json!({ "description": fact, "password": named })
                     .as_object()
                     .cloned()
                     .unwrap(),
+                ..parts::resource()
             }])
         })
     }

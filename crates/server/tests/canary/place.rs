@@ -6,19 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use interlock_assembly::Assembly;
-use interlock_config::Config;
-use interlock_engine::{AgentOptions, ChainOptions, Engine, Outcome, StageOptions, Success};
-use interlock_executor::{Executor, Toolbox};
-use interlock_gate::Catalogue;
+use interlock_engine::{Engine, Outcome};
+use interlock_gate::{FourEyes, Options as GateOptions};
 use interlock_infra::{Infra, Secrets as InfraSecrets, Source};
 use interlock_mask::{Masker, Options as MaskOptions};
 use interlock_model::{Models, Options as ModelOptions, Provider as Wire, Secrets};
-use interlock_protocol::{ContentHash, ControlLevel, Role, SessionId, ToolName};
+use interlock_protocol::{ControlLevel, Role, SessionId};
 use interlock_seal::{Keyring, Signer};
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
-use interlock_store::{ApiToken, NewUser, Options as StoreOptions, Store};
-use jiff::Timestamp;
+use interlock_store::{Options as StoreOptions, Store};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -28,16 +24,14 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use crate::canaries::Canaries;
 use crate::log::{Logs, logs};
 use crate::machine::{Failing, Known, Machine};
+use crate::parts::{self, Given, SCOPES, token};
 use crate::provider::Provider;
 
 /// Nothing here takes that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 const VARIABLE: &str = "CANARY_KEY";
-
-/// The token of the one who calls.
-fn token() -> String {
-    format!("ilk_{}", ContentHash::of("ada"))
-}
+/// The one who calls.
+const CALLER: &str = "ada";
 
 /// What may differ from one test to the next.
 pub(crate) struct Wish {
@@ -105,52 +99,6 @@ fn models(provider: &Provider, header: &str, password: &str) -> BTreeMap<String,
     ])
 }
 
-fn toolbox(machine: &Arc<Machine>) -> Toolbox {
-    let mut builder = Toolbox::builder();
-    for name in ["infra_query", "infra_read", "infra_control"] {
-        let executor: Arc<dyn Executor> = machine.clone();
-        builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
-    }
-    builder.build()
-}
-
-fn chain() -> ChainOptions {
-    ChainOptions {
-        description: String::new(),
-        alert_types: vec!["service_down".to_owned()],
-        stages: vec![StageOptions {
-            name: "look".to_owned(),
-            agents: vec!["operator".to_owned()],
-            success: Success::Any,
-            synthesis: None,
-        }],
-    }
-}
-
-async fn admin(store: &Store) {
-    let new = NewUser {
-        name: "ada".parse().unwrap(),
-        role: Role::Admin,
-        password: None,
-        identity: None,
-        created_at: Timestamp::now(),
-    };
-    let user = store.create_user(new).await.unwrap().id;
-    let scopes = ["read", "operate", "approve", "admin"];
-    let token = ApiToken {
-        id: "tok_ada".to_owned(),
-        hash: ContentHash::of(token()),
-        name: "test".to_owned(),
-        user,
-        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-        created_at: Timestamp::now(),
-        expires_at: None,
-        used_at: None,
-        revoked_at: None,
-    };
-    store.create_token(token).await.unwrap();
-}
-
 impl Place {
     pub(crate) async fn new(wish: Wish, canaries: &mut Canaries) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -163,10 +111,7 @@ impl Place {
         let key = canaries.own("key of the provider");
         let password = canaries.own("password in an address");
         let header = canaries.own("header of a model");
-        let mut config = Config::default();
-        config.server.listen = "127.0.0.1:0".parse().unwrap();
-        config.server.limits.requests_per_minute = 1_000_000;
-        config.server.limits.anonymous_per_minute = 1_000_000;
+        let mut config = parts::config();
         config.models = models(&provider, &header, &password);
         config.mask = wish.mask;
         let secrets = Secrets::given([(VARIABLE, key.as_str())]);
@@ -175,20 +120,19 @@ impl Place {
         if wish.values {
             masker = masker.with_values(models.secret_forms());
         }
-        config
-            .agents
-            .insert("operator".to_owned(), AgentOptions::default());
-        config.chains.insert("down".to_owned(), chain());
-        config.defaults.model = Some("main".to_owned());
-        config.control.level = ControlLevel::Controlled;
-        let (mut setup, _) = Assembly::of(&config)
-            .models(models)
-            .tools(Catalogue::built_in().unwrap(), toolbox(&machine), machine.clone())
-            .setup(store.clone())
-            .unwrap();
-        setup.masker = masker.clone();
-        let engine = Engine::new(setup).unwrap();
-        admin(&store).await;
+        let engine = Engine::new(parts::setup(Given {
+            store: store.clone(),
+            machine: machine.clone(),
+            models,
+            model: "main",
+            masker: masker.clone(),
+            gate: GateOptions::default(),
+            level: ControlLevel::Controlled,
+            four_eyes: FourEyes::Off,
+            max_pending: 1000,
+        }))
+        .unwrap();
+        parts::person(&store, CALLER, Role::Admin, SCOPES).await;
         let logs = logs(&masker);
         let known = ["fact of a resource", "state of a resource", "alias of a resource"];
         let [fact, state, alias] = known.map(|name| canaries.token(name));
@@ -262,14 +206,14 @@ impl Place {
         let request = self
             .client
             .post(self.url(&format!("/api/v1{path}")))
-            .bearer_auth(token())
+            .bearer_auth(token(CALLER))
             .header("content-type", "application/json")
             .body(body.to_string());
         serde_json::from_slice(&self.send(request).await.1).unwrap_or_default()
     }
 
     pub(crate) async fn get(&self, path: &str) -> (u16, Vec<u8>) {
-        self.send(self.client.get(self.url(path)).bearer_auth(token()))
+        self.send(self.client.get(self.url(path)).bearer_auth(token(CALLER)))
             .await
     }
 
@@ -289,7 +233,7 @@ impl Place {
         let request = self
             .client
             .post(self.url("/api/v1/chats"))
-            .bearer_auth(token())
+            .bearer_auth(token(CALLER))
             .header("content-type", "application/json")
             .body(body.to_owned());
         assert_eq!(self.send(request).await.0, 400);
@@ -303,11 +247,11 @@ impl Place {
     }
 
     /// The one hold that waits.
-    pub(crate) async fn hold(&self) -> String {
+    pub(crate) async fn hold(&self) -> Value {
         let (_, body) = self.get("/api/v1/approvals").await;
         let list: Value = serde_json::from_slice(&body).unwrap();
-        let id = list["approvals"][0]["id"].as_str();
-        id.unwrap_or_else(|| panic!("{list:#}")).to_owned()
+        let hold = list["approvals"].get(0);
+        hold.unwrap_or_else(|| panic!("{list:#}")).clone()
     }
 
     /// Somebody watches over a WebSocket.
@@ -315,7 +259,7 @@ impl Place {
         let mut request = format!("ws://{}/api/v1/ws", self.address)
             .into_client_request()
             .unwrap();
-        let bearer = format!("Bearer {}", token()).parse().unwrap();
+        let bearer = format!("Bearer {}", token(CALLER)).parse().unwrap();
         request.headers_mut().insert("authorization", bearer);
         let (socket, _) = connect_async(request).await.unwrap();
         let mut watch = Watch {
@@ -332,7 +276,13 @@ impl Place {
         let id = SessionId::new(session).unwrap();
         watch.subscribe(&format!("session:{session}")).await;
         let path = self.url(&format!("/api/v1/sessions/{session}/stream?after=0"));
-        let mut stream = self.client.get(path).bearer_auth(token()).send().await.unwrap();
+        let mut stream = self
+            .client
+            .get(path)
+            .bearer_auth(token(CALLER))
+            .send()
+            .await
+            .unwrap();
         assert_eq!(stream.status(), 200);
         let outcome = self.engine.work_on(&id).await.unwrap();
         let last = self.store.last_sequence(&id).await.unwrap().get();
