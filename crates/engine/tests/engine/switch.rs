@@ -131,6 +131,7 @@ async fn nobody_lets_go_what_was_stopped_again_since_they_looked() {
         [
             "writes.stopped",
             "writes.stopped",
+            "writes.resume_refused",
             "writes.resumed",
             "writes.resumed",
             "writes.stopped",
