@@ -584,19 +584,21 @@ impl Lab {
             writes.count(),
             "{head:?}"
         );
-        // Nor a write that did not run: the head that the gate gave with the answer says the same as the record.
-        let outline = self.store.outline(session).await.unwrap();
-        let given = outline
-            .answer
-            .as_ref()
-            .and_then(|answer| answer.metadata.get("head"))
-            .map(|head| serde_json::from_value::<interlock_protocol::Head>(head.clone()).unwrap());
-        let last = outline.runs.last();
-        if let (Some(given), Some(answer), Some(last)) = (given, &outline.answer, last)
+        // Nor a write that did not run. The record is the truth: the head that the gate gave with an answer says what the record
+        // said at that moment. What waited then and was withdrawn later, because the session was stopped, is in the record alone.
+        let mut outline = self.store.outline(session).await.unwrap();
+        let Some((answer, last)) = outline.answer.clone().zip(outline.runs.last().cloned()) else {
+            return;
+        };
+        let given = answer.metadata.get("head").cloned();
+        if let Some(given) = given
             && last.channel != "direct"
             && answer.at >= last.started_at
         {
-            assert_eq!(given.not_run, head.not_run);
+            outline.not_run.retain(|call| call.at <= answer.at);
+            let then = interlock_engine::head_of(&outline, &[], &[]);
+            let given: interlock_protocol::Head = serde_json::from_value(given).unwrap();
+            assert_eq!(given.not_run, then.not_run);
         }
     }
 
