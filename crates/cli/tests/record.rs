@@ -273,6 +273,41 @@ fn a_check_creates_no_key() {
 }
 
 /// All writes are stopped also where the key is gone; the next start with the key signs it.
+/// A store whose schema was changed is refused by what it is called, and `audit verify` says everything that was changed in it.
+#[test]
+fn a_changed_schema_is_refused_and_found() {
+    let (home, session) = answered();
+    let conn = rusqlite::Connection::open(home.path(STORE)).unwrap();
+    exits(&home.run(&["audit", "verify"]), 0, &["intact"]);
+    conn.execute_batch(
+        "DROP TRIGGER audit_stays; DROP INDEX sessions_open; CREATE TRIGGER evil AFTER INSERT ON audit BEGIN SELECT 1; END",
+    )
+    .unwrap();
+    let all = [
+        "index sessions_open: it is missing from the schema",
+        "trigger audit_stays: it is missing from the schema",
+        "trigger evil: it was added to the schema outside Interlock",
+    ];
+    exits(&home.run(&["audit", "verify"]), 1, &all);
+    exits(&home.run(&["audit", "verify", "--log-only"]), 1, &all);
+    let named = [
+        "the index `sessions_open` is missing from the database",
+        "interlock audit verify",
+    ];
+    exits(&home.run(&["show", &session]), 2, &named);
+    exits(&home.run(&["run", "what fills the disk?"]), 2, &named);
+    exits(&home.run(&["record", "adopt"]), 2, &named);
+    exits(&home.run(&["kill-switch", "on"]), 0, &[]);
+    // Without this table there is nothing that could be checked.
+    conn.execute_batch("PRAGMA foreign_keys = OFF; DROP TABLE seals")
+        .unwrap();
+    exits(
+        &home.run(&["audit", "verify"]),
+        1,
+        &["is missing from the database"],
+    );
+}
+
 #[test]
 fn writes_are_stopped_without_the_key() {
     let (home, _) = answered();
