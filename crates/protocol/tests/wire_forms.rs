@@ -10,11 +10,11 @@
 use interlock_protocol::{
     AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
-    Head, HeadAction, HoldId, Identity, IdentityFact, KindRule, Label, Mode, Observation, Outcome, PermitId,
-    Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry, RiskLevel, RuleName,
-    RunIdentity, RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule, SocketKind, StageId,
-    Status, Support, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse,
-    UnitActivity, UserId, Verification, WallKind, Walls, Withheld,
+    Head, HeadAction, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason, Observation,
+    Outcome, PermitId, Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry,
+    RiskLevel, RuleName, RunIdentity, RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule,
+    SocketKind, StageId, Status, Support, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind,
+    ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls, Withheld, WriteNotRun,
 };
 use jiff::Timestamp;
 use serde::Serialize;
