@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Ending;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::outside;
 use crate::settings;
 use crate::table::Table;
 use crate::terminal::{Tone, visible_lines};
@@ -47,14 +48,14 @@ Exit codes: 0 it answers and calls tools in some dialect, 1 it does not, 2 wrong
 
 /// A model, for programs.
 #[derive(Serialize)]
-struct ModelForm<'a> {
-    name: &'a str,
+struct ModelForm {
+    name: String,
     provider: Provider,
-    model: &'a str,
+    model: String,
     dialect: &'static str,
     base_url: Option<String>,
     key: Key,
-    fallback: &'a [String],
+    fallback: Vec<String>,
 }
 
 /// Where the key of a model is, and whether it is there. Never what it is.
@@ -105,16 +106,18 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let options = &loaded.config.models;
     match &arguments.what {
         What::List => {
-            let forms: Vec<ModelForm<'_>> = options
+            // What the configuration took from the environment is shown by its origin: it can be a key.
+            let shown = |text: &str| outside::hide(text).into_owned();
+            let forms: Vec<ModelForm> = options
                 .iter()
                 .map(|(name, model)| ModelForm {
-                    name,
+                    name: shown(name),
                     provider: model.provider,
-                    model: &model.model,
+                    model: shown(&model.model),
                     dialect: model.dialect().as_str(),
-                    base_url: model.base_url.as_ref().map(ToString::to_string),
+                    base_url: model.base_url.as_ref().map(|url| shown(&url.to_string())),
                     key: Key::of(model),
-                    fallback: &model.fallback,
+                    fallback: model.fallback.iter().map(|name| shown(name)).collect(),
                 })
                 .collect();
             globals.print_lines(&forms, |paint| {
@@ -125,9 +128,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 for form in &forms {
                     let tone = form.key.is_missing().then_some(Tone::Bad);
                     table.row(vec![
-                        (form.name.to_owned(), None),
+                        (form.name.clone(), None),
                         (form.provider.to_string(), None),
-                        (form.model.to_owned(), None),
+                        (form.model.clone(), None),
                         (form.dialect.to_owned(), None),
                         (form.key.words(), tone),
                     ]);

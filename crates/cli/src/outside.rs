@@ -55,11 +55,14 @@ fn replaced(text: &str, value: &str, word: &str) -> Option<String> {
     (from > 0).then(|| without + &text[from..])
 }
 
-/// The web addresses among them: they are masked in what is kept, too, because errors of a connection repeat them.
+/// The web addresses and the parts of them: they are masked in what is kept, too, because errors of a connection repeat them,
+/// the host in small letters.
 pub(crate) fn addresses() -> Vec<String> {
     let known = VALUES.lock().unwrap_or_else(PoisonError::into_inner);
-    let values = known.iter().map(|value| value.value.clone());
-    values.filter(|value| value.contains("://")).collect()
+    let parts = known.iter().filter(|value| value.in_address);
+    parts
+        .flat_map(|value| [value.value.clone(), value.value.to_ascii_lowercase()])
+        .collect()
 }
 
 #[cfg(test)]

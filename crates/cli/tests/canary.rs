@@ -112,7 +112,7 @@ fn sinks(home: &Home) -> Vec<(&'static str, String)> {
     );
     let edited = home.run(&["approvals", "edit", &hold, "--set", &edited, "--json"]);
     let hold = match edited.exit {
-        Some(0) => edited.json()["id"].as_str().unwrap().to_owned(),
+        Some(0) => edited.json()["hold_id"].as_str().unwrap().to_owned(),
         _ => hold,
     };
     let waits = said(home.run(&["approvals"]));
@@ -188,6 +188,12 @@ const BLIND: &[(&str, &str)] = &[
     ),
     ("trace --export", "says where the file is"),
     ("bundle", "says where the file is"),
+    (
+        "approvals deny",
+        "says which hold was denied, and what to run next",
+    ),
+    ("audit", "who did what and when; the facts are in --json"),
+    ("verify --json", "counts, hashes and faults"),
 ];
 
 #[test]
@@ -212,7 +218,7 @@ fn without_masking_every_output_shows_a_secret() {
         .find(|(sink, _)| *sink == "file of record.ship")
         .unwrap();
     let checkpoint: Value = serde_json::from_str(shipped.lines().next().unwrap()).unwrap();
-    let members: Vec<&str> = checkpoint
+    let members: BTreeSet<&str> = checkpoint
         .as_object()
         .unwrap()
         .keys()
@@ -230,6 +236,7 @@ fn without_masking_every_output_shows_a_secret() {
             "seal_number",
             "signature"
         ]
+        .into()
     );
 }
 

@@ -61,7 +61,7 @@ type Wrong = (String, &'static str);
 
 fn resolve(text: &str, sources: &Sources<'_>) -> Result<Text, Wrong> {
     let mut value = String::with_capacity(text.len());
-    let mut origins = Vec::new();
+    let mut found = Vec::new();
     let mut interpolated = false;
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
@@ -77,14 +77,10 @@ fn resolve(text: &str, sources: &Sources<'_>) -> Result<Text, Wrong> {
                     "close it, or write `$${` for the characters themselves",
                 ));
             };
-            let (found, origin) = reference(&after[..end], sources)?;
-            value.push_str(&found);
+            let (part, origin) = reference(&after[..end], sources)?;
+            value.push_str(&part);
             if let Some(origin) = origin {
-                sources.values.borrow_mut().push(Outside {
-                    value: found,
-                    origin: origin.clone(),
-                });
-                origins.push(origin);
+                found.push((part, origin));
             }
             interpolated = true;
             rest = &after[end + 1..];
@@ -94,6 +90,16 @@ fn resolve(text: &str, sources: &Sources<'_>) -> Result<Text, Wrong> {
         }
     }
     value.push_str(rest);
+    let in_address = value.contains("://");
+    let origins = found.iter().map(|(_, origin)| origin.clone()).collect();
+    sources
+        .values
+        .borrow_mut()
+        .extend(found.into_iter().map(|(value, origin)| Outside {
+            value,
+            origin,
+            in_address,
+        }));
     Ok(Text {
         value,
         interpolated,

@@ -23,6 +23,8 @@ pub struct Outside {
     pub value: String,
     /// Where it came from: the name of a variable, or `file PATH`.
     pub origin: String,
+    /// Whether it is a part of a web address: errors of a connection repeat that.
+    pub in_address: bool,
 }
 
 impl std::fmt::Debug for Outside {

@@ -51,6 +51,7 @@ async fn run(wish: Wish, story: Story, canaries: &mut Canaries) -> Place {
     }
     if story == Story::All {
         wires(&place, canaries, &mut watch).await;
+        held(&place, canaries, &mut watch).await;
         people(&place, canaries).await;
     }
     place.finish(watch)
@@ -331,6 +332,32 @@ async fn wires(place: &Place, canaries: &mut Canaries, watch: &mut place::Watch)
     }
 }
 
+/// A write that waits for a person while everything is looked at.
+async fn held(place: &Place, canaries: &mut Canaries, watch: &mut place::Watch) {
+    place.provider.next([
+        Say::Reply(Reply {
+            calls: vec![Call::new(
+                "infra_query",
+                &json!({"action": "search", "query": "web"}),
+            )],
+            ..Reply::default()
+        }),
+        Say::Reply(Reply {
+            text: format!("It hangs since {}.", canaries.token("reason for a write")),
+            calls: vec![Call::new(
+                "infra_control",
+                &json!({"action": "service_restart", "target_resource_id": "host:web", "unit": "nginx"}),
+            )],
+            ..Reply::default()
+        }),
+    ]);
+    let question =
+        json!({ "message": format!("restart it, as {} says", canaries.token("question before a write")) });
+    let session = place.submit("/chats", &question).await;
+    place.work(&session, watch).await;
+    place.hold().await;
+}
+
 /// What people and programs say to the server besides.
 async fn people(place: &Place, canaries: &mut Canaries) {
     let stop = json!({ "reason": format!("leak of {}", canaries.token("reason of the kill switch")) });
@@ -410,7 +437,41 @@ async fn a_secret_from_any_source_is_in_no_sink() {
 }
 
 /// The sinks that show nothing of what came in, even without masking, and why.
-const BLIND: &[(&str, &str)] = &[];
+const BLIND: &[(&str, &str)] = &[
+    ("GET /api/v1/audit/verify", "counts, hashes and times"),
+    (
+        "GET /api/v1/auth/oidc/callback",
+        "no provider is configured to sign in with",
+    ),
+    (
+        "GET /api/v1/auth/oidc/start",
+        "no provider is configured to sign in with",
+    ),
+    ("GET /api/v1/auth/options", "the ways to sign in"),
+    (
+        "GET /api/v1/config",
+        "the configuration, whose secrets are only named",
+    ),
+    ("GET /api/v1/health", "one fixed word"),
+    ("GET /api/v1/me", "the person who asks"),
+    ("GET /api/v1/me/tokens", "names of tokens and times"),
+    ("GET /api/v1/me/views", "what the person saved"),
+    ("GET /api/v1/models", "the configured models"),
+    ("GET /api/v1/openapi.json", "the description of the API"),
+    ("GET /api/v1/resources/{id}/metrics", "numbers and times"),
+    (
+        "GET /api/v1/sessions/filters",
+        "words of a closed list, types of alerts and names of chains",
+    ),
+    ("GET /api/v1/tokens", "names of tokens and times"),
+    ("GET /api/v1/tools", "the catalogue"),
+    ("GET /api/v1/usage", "configured models and numbers"),
+    ("GET /api/v1/users", "names of people"),
+    ("GET /health", "one fixed word"),
+    ("GET /metrics", "labels of closed lists, and numbers"),
+    ("GET /ready", "closed words about the parts of the server"),
+    ("file interlock.db-shm", "the index of the journal"),
+];
 
 /// With masking taken away at one boundary, what comes in there is found: the search can fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
