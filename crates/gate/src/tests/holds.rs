@@ -1,6 +1,6 @@
 //! Holds: bound to their plan, decided once, in time, by the right person.
 
-use interlock_protocol::{ControlLevel, ErrorCode, Identity, IdentityFact, Outcome};
+use interlock_protocol::{CallId, ControlLevel, ErrorCode, Identity, IdentityFact, Outcome};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -402,7 +402,13 @@ fn a_head_says_which_writes_did_not_run_and_why() {
             "the gate refused it, twice",
             |stage| {
                 stage.refused("infra_control", restart("lxc:delly:999"));
-                stage.refused("infra_control", restart("lxc:delly:998"));
+                let mut second = call("infra_control", restart("lxc:delly:998"));
+                second.id = CallId::new("call_2").unwrap();
+                let (agent, now) = (stage.agent.clone(), Situation::at(stage.now));
+                let decision = stage
+                    .gate
+                    .decide(&mut stage.world, &mut stage.session, &agent, second, now);
+                assert!(matches!(decision, Decision::Block(_)), "{decision:?}");
             },
             &["2 writes were refused (STRICT_RESOLUTION): infra_control"],
         ),

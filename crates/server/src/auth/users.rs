@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use http::StatusCode;
+use interlock_mask::Masker;
 use interlock_protocol::{Role, UserId, UserName};
 use interlock_store::UserChange;
 use jiff::Timestamp;
@@ -40,7 +41,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<CreatedUser>), Problem> {
     caller.may_make_people()?;
     let auth = app.auth();
-    let name = user_name(&form.id)?;
+    let name = user_name(app.masker(), &form.id)?;
     let role = Role::from(form.role);
     let password = match form.password {
         None => None,
@@ -178,7 +179,15 @@ fn address(peer: &Peer, secret: &str) -> String {
     format!("{}/sign-in#link={secret}", peer.origin)
 }
 
-fn user_name(text: &str) -> Result<UserName, Problem> {
+/// The name of a new user. It is shown and kept everywhere, so it is none that looks like a secret.
+fn user_name(masker: &Masker, text: &str) -> Result<UserName, Problem> {
+    if masker.mask_text(text) != text {
+        return Err(Problem::new(
+            Code::InvalidInput,
+            "`id` looks like a secret, and the name of a user is shown to others: choose another name",
+        )
+        .details(json!({ "field": "id" })));
+    }
     UserName::new(text).map_err(|error| {
         Problem::new(Code::InvalidInput, format!("`id` cannot be a name: {error}"))
             .details(json!({ "field": "id" }))

@@ -391,6 +391,14 @@ async fn people(place: &Place, canaries: &mut Canaries) {
             json!({ "name": "vera", "password": canaries.bare("password of a person") }),
         ),
         ("/auth/link", json!({ "link": canaries.token("sign-in link") })),
+        (
+            "/users",
+            json!({ "id": canaries.token("name of a user"), "role": "viewer" }),
+        ),
+        (
+            "/me/tokens",
+            json!({ "name": canaries.token("name of a token"), "scopes": ["read"] }),
+        ),
     ] {
         place.post(path, &body).await;
     }

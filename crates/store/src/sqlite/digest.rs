@@ -197,6 +197,27 @@ pub(super) const PARTS: &[Part] = &[
         columns: &["id", "about", "text", "written_at"],
         rest: "FROM sessions JOIN notes ON notes.session = sessions.id WHERE sessions.key = ?1 ORDER BY notes.key",
     },
+    // A row that belongs to another row is covered above by what it says; these cover which row it belongs to, in words that
+    // do not depend on row numbers.
+    Part {
+        name: "which event each decision belongs to",
+        table: "events",
+        columns: &["number"],
+        rest: "FROM decisions JOIN events ON events.key = event WHERE session = ?1 ORDER BY event",
+    },
+    Part {
+        name: "which model call each usage belongs to",
+        table: "interactions",
+        columns: &["execution", "number"],
+        rest: "FROM interactions JOIN usage ON usage.interaction = interactions.key WHERE interactions.session = ?1 \
+               ORDER BY usage.interaction",
+    },
+    Part {
+        name: "which call each receipt belongs to",
+        table: "calls",
+        columns: &["permit"],
+        rest: "FROM calls JOIN receipts ON receipts.call = calls.key WHERE session = ?1 ORDER BY receipts.call",
+    },
 ];
 
 /// What is not part of a session's digest, and why.
@@ -204,9 +225,13 @@ pub(super) const PARTS: &[Part] = &[
 const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("*", "key", "a row number that only this file knows"),
     ("*", "session", "the same row number, in another table"),
-    ("*", "call", "the same, of a call"),
-    ("*", "event", "the same, of an event"),
-    ("*", "interaction", "the same, of a model call"),
+    ("*", "call", "the same, of a call; its permit is covered"),
+    ("*", "event", "the same, of an event; its number is covered"),
+    (
+        "*",
+        "interaction",
+        "the same, of a model call; its execution and number are covered",
+    ),
     (
         "sessions",
         "worker",
