@@ -92,9 +92,8 @@ impl Engine {
 
     /// Records that an approval was refused.
     async fn not_approved(&self, approver: &Approver, error: Error) -> Error {
-        let hold = match self.inner.setup.store.hold(approver.decider().hold()).await {
-            Ok(hold) => hold,
-            Err(_) => return error,
+        let Ok(hold) = self.inner.setup.store.hold(approver.decider().hold()).await else {
+            return error;
         };
         let (by, facts) = (approver.decider().user(), approver.facts(&hold));
         self.inner
