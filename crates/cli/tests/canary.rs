@@ -79,7 +79,7 @@ fn home(mask: &str) -> Home {
     home
 }
 
-fn said(ran: Ran) -> String {
+fn said(ran: &Ran) -> String {
     ran.to_string()
 }
 
@@ -115,49 +115,49 @@ fn sinks(home: &Home) -> Vec<(&'static str, String)> {
         Some(0) => edited.json()["hold_id"].as_str().unwrap().to_owned(),
         _ => hold,
     };
-    let waits = said(home.run(&["approvals"]));
-    let shown = said(home.run(&["approvals", "show", &hold]));
-    let shown_json = said(home.run(&["approvals", "show", &hold, "--json"]));
+    let waits = said(&home.run(&["approvals"]));
+    let shown = said(&home.run(&["approvals", "show", &hold]));
+    let shown_json = said(&home.run(&["approvals", "show", &hold, "--json"]));
     let server = Server::start(home, &["--no-workers"]);
     let shipped = first_line(Path::new(&home.work("shipped.jsonl")));
     drop(server);
     let reason = format!("no {}", secret("reason of a denial"));
-    let denied = said(home.run(&["approvals", "deny", &hold, "--reason", &reason, "--no-run"]));
-    let resumed = said(home.run(&["-vv", "--log-format", "json", "resume", &session]));
+    let denied = said(&home.run(&["approvals", "deny", &hold, "--reason", &reason, "--no-run"]));
+    let resumed = said(&home.run(&["-vv", "--log-format", "json", "resume", &session]));
     let trace = home.work("trace.json");
-    let exported = said(home.run(&["trace", &session, "--export", &trace]));
+    let exported = said(&home.run(&["trace", &session, "--export", &trace]));
     let bundle = home.work("session.bundle");
-    let bundled = said(home.run(&["bundle", &session, "--output", &bundle]));
+    let bundled = said(&home.run(&["bundle", &session, "--output", &bundle]));
     let key = home.run(&["record", "key", "--json"]).json()["public_key"]
         .as_str()
         .unwrap()
         .to_owned();
     vec![
-        ("run --json, log as text", said(asked)),
+        ("run --json, log as text", said(&asked)),
         ("approvals", waits),
         ("approvals show", shown),
         ("approvals show --json", shown_json),
         ("approvals deny", denied),
         ("resume, log as JSON", resumed),
-        ("approvals edit --json", said(edited)),
+        ("approvals edit --json", said(&edited)),
         ("file of record.ship", shipped),
-        ("show", said(home.run(&["show", &session]))),
-        ("show --json", said(home.run(&["show", &session, "--json"]))),
-        ("sessions", said(home.run(&["sessions"]))),
-        ("sessions --json", said(home.run(&["sessions", "--json"]))),
-        ("trace", said(home.run(&["trace", &session]))),
-        ("trace --json", said(home.run(&["trace", &session, "--json"]))),
+        ("show", said(&home.run(&["show", &session]))),
+        ("show --json", said(&home.run(&["show", &session, "--json"]))),
+        ("sessions", said(&home.run(&["sessions"]))),
+        ("sessions --json", said(&home.run(&["sessions", "--json"]))),
+        ("trace", said(&home.run(&["trace", &session]))),
+        ("trace --json", said(&home.run(&["trace", &session, "--json"]))),
         ("trace --export", exported),
         ("file of trace --export", std::fs::read_to_string(&trace).unwrap()),
         ("bundle", bundled),
         ("file of bundle", std::fs::read_to_string(&bundle).unwrap()),
-        ("verify", said(home.run(&["verify", &bundle, "--key", &key]))),
+        ("verify", said(&home.run(&["verify", &bundle, "--key", &key]))),
         (
             "verify --json",
-            said(home.run(&["verify", &bundle, "--key", &key, "--json"])),
+            said(&home.run(&["verify", &bundle, "--key", &key, "--json"])),
         ),
-        ("audit", said(home.run(&["audit"]))),
-        ("audit --json", said(home.run(&["audit", "--json"]))),
+        ("audit", said(&home.run(&["audit"]))),
+        ("audit --json", said(&home.run(&["audit", "--json"]))),
     ]
 }
 
