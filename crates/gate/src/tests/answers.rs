@@ -660,7 +660,7 @@ fn a_head_tells_this_question_from_earlier_ones_and_knows_what_an_earlier_proces
             .iter()
             .any(|action| action.outcome == Some(Outcome::Failed))
     );
-    assert_eq!(first.not_run, [not_run.write.clone()]);
+    assert_eq!(first.not_run, std::slice::from_ref(&not_run.write));
     let later = ask(jiff::Timestamp::MAX);
     assert_eq!(later.not_run, []);
     assert_eq!((later.actions.len(), later.earlier_actions), (0, 2));
