@@ -3,9 +3,11 @@
 //! An added trigger changes what is written. A missing one no longer refuses what must not be written. A changed index hides
 //! rows from every query that uses it. So nothing is written to a store whose schema differs in anything.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 use super::fault::Fault;
 use super::migrate::{self, MIGRATIONS, Migration, newest};
@@ -43,6 +45,67 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         Some(change) => Err(Error::SchemaChanged(change).into()),
         None => Ok(()),
     }
+}
+
+/// A schema that was found to be the one that this version makes, as the file has it: what is compared before every transaction.
+#[derive(Debug, Default)]
+pub(super) struct Known(RefCell<Vec<[Box<[u8]>; 4]>>);
+
+impl Known {
+    /// As [`check`]. Where the rows are the same as last time, byte for byte and in the same order, nothing is copied or sorted.
+    pub(super) fn check(&self, conn: &Connection) -> Result<(), Fault> {
+        if self.is_as_last_time(conn)? {
+            return Ok(());
+        }
+        // Until it is checked, nothing is known.
+        self.0.borrow_mut().clear();
+        check(conn)?;
+        *self.0.borrow_mut() = rows(conn)?;
+        Ok(())
+    }
+
+    fn is_as_last_time(&self, conn: &Connection) -> Result<bool, Fault> {
+        let known = self.0.borrow();
+        if known.is_empty() {
+            return Ok(false);
+        }
+        let mut statement = conn.prepare_cached(ROWS)?;
+        let mut found = statement.query([])?;
+        let mut known = known.iter();
+        while let Some(row) = found.next()? {
+            let Some(expected) = known.next() else {
+                return Ok(false);
+            };
+            for (column, expected) in expected.iter().enumerate() {
+                if !matches!(row.get_ref(column)?, ValueRef::Text(text) if *text == **expected) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(known.next().is_none())
+    }
+}
+
+/// Every row of the schema, in the order of the file.
+const ROWS: &str = "SELECT coalesce(type, ''), coalesce(name, ''), coalesce(tbl_name, ''), coalesce(sql, '') \
+                    FROM main.sqlite_schema NOT INDEXED";
+
+/// Every row of the schema as it is. Nothing where one of them is no text: it is then compared as a whole each time.
+fn rows(conn: &Connection) -> Result<Vec<[Box<[u8]>; 4]>, Fault> {
+    let mut statement = conn.prepare_cached(ROWS)?;
+    let mut found = statement.query([])?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        let mut columns: [Box<[u8]>; 4] = Default::default();
+        for (index, column) in columns.iter_mut().enumerate() {
+            let ValueRef::Text(text) = row.get_ref(index)? else {
+                return Ok(Vec::new());
+            };
+            *column = text.into();
+        }
+        rows.push(columns);
+    }
+    Ok(rows)
 }
 
 /// The same for a schema of any version. The version and the schema are read from one state of the file: another process
@@ -169,10 +232,7 @@ fn is_statistics(object: &Object) -> bool {
 /// Every object of the schema, sorted.
 fn objects(conn: &Connection) -> Result<Vec<Object>, Fault> {
     let mut found: Vec<Object> = conn
-        .prepare_cached(
-            "SELECT coalesce(type, ''), coalesce(name, ''), coalesce(tbl_name, ''), coalesce(sql, '') \
-             FROM main.sqlite_schema NOT INDEXED",
-        )?
+        .prepare_cached(ROWS)?
         .query_map([], |row| {
             Ok(Object {
                 kind: row.get(0)?,
@@ -189,7 +249,6 @@ fn objects(conn: &Connection) -> Result<Vec<Object>, Fault> {
 
 /// Both sorted. What is there twice is there once too often.
 fn compare(expected: &[Object], found: &[Object]) -> Vec<SchemaChange> {
-    // Asked before every transaction, and nearly always so.
     if found == expected {
         return Vec::new();
     }

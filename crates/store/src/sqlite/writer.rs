@@ -96,8 +96,9 @@ pub(super) struct Signing {
     /// Sees the store as it was before the transaction.
     before: Option<Connection>,
     watch: seal::Watch,
-    /// The schema that was found to be Interlock's own.
+    /// The number of the schema that was found to be Interlock's own.
     schema: Cell<Option<i64>>,
+    known: schema::Known,
 }
 
 impl Signing {
@@ -108,6 +109,7 @@ impl Signing {
             before,
             watch: seal::Watch::default(),
             schema: Cell::new(None),
+            known: schema::Known::default(),
         }
     }
 }
@@ -124,7 +126,7 @@ impl Signing {
             conn.execute_batch("PRAGMA writable_schema = RESET")?;
         }
         // Each time: the number can be set back.
-        schema::check(conn)?;
+        self.known.check(conn)?;
         self.schema.set(Some(version));
         seal::note_seals(conn)?;
         self.watch.is_signed(conn, &self.keyring)
