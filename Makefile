@@ -124,14 +124,8 @@ bench: bench-sessions bench-server ## measure the shell analysis, the gate, the 
 
 bench-sessions: build ## measure 1,000 sessions of 8 turns against a model that answers at once
 	cargo build --release --locked --package interlock-engine --example instant-model
-	$(call say,1000 sessions of 8 turns, 64 at a time, on one core and on all)
-	@out="$${CARGO_TARGET_DIR:-$$PWD/target}/release"; folder="$$(mktemp -d)"; \
-	"$$out/examples/instant-model" >"$$folder/url" & server=$$!; \
-	trap 'kill $$server; rm -rf "$$folder"' EXIT; \
-	for _ in $$(seq 100); do [ -s "$$folder/url" ] && break; sleep 0.1; done; \
-	run() { "$$@" "$$out/interlock" bench sessions --model-url "$$(cat "$$folder/url")" --sessions 1000 --concurrency 64; }; \
-	if command -v taskset >/dev/null; then printf 'one core:\n'; run taskset -c 0; fi; \
-	printf '\nall cores:\n'; run env
+	$(call say,1000 sessions of 8 turns beside a loop that records nothing)
+	@scripts/bench-sessions "$${CARGO_TARGET_DIR:-$$PWD/target}/release"
 
 bench-server: build ## measure the server: its start, 2,000 people who watch, lists over 100,000 sessions, masking
 	cargo build --release --locked --package interlock-server --examples

@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use interlock_executor::Done;
 use interlock_gate::{Decision, Ended, Hold, HoldStatus, NameEntry, Permit, Refusal, Started};
 use interlock_protocol::{
-    Decision as Said, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
+    Decision as Said, Details, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
 };
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, End, Next};
 use crate::count;
 use crate::error::Error;
+use crate::masking;
 use crate::tell::Unasked;
 use crate::work::Work;
 
@@ -381,14 +382,15 @@ impl Agent {
         let same = reading
             .as_ref()
             .is_some_and(|reading| response.outcome() == Ok(&reading.data));
-        let response = crate::masking::aside(|| masked(masker, &response));
+        let response = masking::aside(size(&response), || masked(masker, &response));
         let evidence = match reading {
             None => None,
             Some(mut reading) => {
                 match response.outcome() {
                     Ok(data) if same => reading.data.clone_from(data),
                     _ => {
-                        crate::masking::aside(|| masker.mask_value(&mut reading.data));
+                        let bytes = masking::weight(&reading.data);
+                        masking::aside(bytes, || masker.mask_value(&mut reading.data));
                     }
                 }
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
@@ -615,6 +617,16 @@ fn rewrite(work: &Work, call: &ToolCall, refusal: &Refusal) -> Option<(ToolCall,
     let mut call = call.clone();
     call.arguments.insert(argument, better.into());
     Some((call, written))
+}
+
+/// About how many bytes an answer has as text.
+fn size(response: &ToolResponse) -> usize {
+    let members = |members: &Details| -> usize { members.values().map(masking::weight).sum() };
+    let outcome = match response.outcome() {
+        Ok(data) => masking::weight(data),
+        Err(error) => error.message.len() + members(&error.details),
+    };
+    outcome + members(response.meta())
 }
 
 /// The answer without what looks like a secret.

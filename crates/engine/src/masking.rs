@@ -20,24 +20,23 @@ use crate::error::Error;
 
 /// The longest text that is looked through. A longer one is withheld.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Longer inputs wait for each other, so that masking takes no more than its share of the machine.
-const LONG: usize = 16 * 1024;
-/// A piece of a reply of up to this length is masked at once; a longer one lets the other sessions go on.
-const AT_ONCE: usize = 4096;
+/// What has up to this many bytes is masked at once, in a few milliseconds at worst; what has more lets the other sessions go on.
+/// To hand a thread over costs more than to mask a short text, and leaves another thread with memory of its own behind.
+const AT_ONCE: usize = 16 * 1024;
 
-/// What people and alerts say, masked outside of the threads that serve requests. One core is left for everything else.
+/// What people and alerts say. A long text is masked outside of the threads that serve requests, and waits for other long ones, so
+/// that one core is left for everything else.
 pub(crate) async fn input(masker: &Masker, text: &str) -> String {
     static SLOTS: OnceLock<Semaphore> = OnceLock::new();
     let slots = SLOTS.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         Semaphore::new(cores.saturating_sub(1).max(1))
     });
-    let slot = if text.len() > LONG {
-        // Nobody closes it.
-        slots.acquire().await.ok()
-    } else {
-        None
-    };
+    if text.len() <= AT_ONCE {
+        return document(masker, text);
+    }
+    // It is never closed.
+    let slot = slots.acquire().await.ok();
     let masker = masker.clone();
     let text: Arc<str> = Arc::from(text);
     let inside = Arc::clone(&text);
@@ -51,14 +50,30 @@ pub(crate) async fn input(masker: &Masker, text: &str) -> String {
     done.unwrap_or_else(|_| withheld(text.as_bytes()))
 }
 
-/// Runs something that takes long without keeping a thread from the other sessions.
-pub(crate) fn aside<T>(work: impl FnOnce() -> T) -> T {
+/// Masks what has so many bytes, without keeping a thread from the other sessions if they are many.
+pub(crate) fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= AT_ONCE {
+        return work();
+    }
     let several = tokio::runtime::Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread);
     if several {
         tokio::task::block_in_place(work)
     } else {
         work()
+    }
+}
+
+/// About how many bytes a value has as text.
+pub(crate) fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| name.len() + weight(value))
+            .sum(),
     }
 }
 
@@ -190,7 +205,9 @@ pub(crate) fn line(masker: &Masker, text: &str) -> String {
 
 /// What a model said, before anything is read from it. Says whether something was masked.
 pub(crate) fn completion(masker: &Masker, completion: &mut Completion) -> bool {
-    aside(|| {
+    let found = completion.groundings.iter().chain(&completion.code_executions);
+    let bytes = completion.raw.len() + completion.reply.text.len() + found.map(weight).sum::<usize>();
+    aside(bytes, || {
         let mut changed = reply(masker, &mut completion.reply);
         for found in completion
             .groundings
@@ -225,7 +242,8 @@ pub(crate) fn completion(masker: &Masker, completion: &mut Completion) -> bool {
 
 /// What is recorded of a call that failed.
 pub(crate) fn failure(masker: &Masker, failure: &mut Failure) {
-    aside(|| {
+    let bytes = failure.record.raw.len() + failure.record.partial.text.len() + failure.message.len();
+    aside(bytes, || {
         failure.message = line(masker, &failure.message);
         attempts(masker, &mut failure.record.attempts);
         let changed = reply(masker, &mut failure.record.partial);
@@ -329,11 +347,7 @@ impl Stream {
     /// What of these pieces may be shown now.
     pub(crate) fn push(&mut self, pieces: Vec<Shown>) -> Vec<Shown> {
         let bytes: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-        if bytes > AT_ONCE {
-            aside(|| self.take(pieces))
-        } else {
-            self.take(pieces)
-        }
+        aside(bytes, || self.take(pieces))
     }
 
     fn take(&mut self, pieces: Vec<Shown>) -> Vec<Shown> {

@@ -55,7 +55,8 @@ impl Agent {
             None => None,
             Some((mut reading, identity)) => {
                 let masker = &work.engine.setup.masker;
-                crate::masking::aside(|| masker.mask_value(&mut reading.data));
+                let bytes = crate::masking::weight(&reading.data);
+                crate::masking::aside(bytes, || masker.mask_value(&mut reading.data));
                 let call = CallId::from_bytes(draw()?);
                 Some(self.evidence(work, (call, observer()), reading, identity)?)
             }
