@@ -27,7 +27,7 @@ test('deny: the reason is asked for, and the agent reads it', async ({ page, api
   const it = card(page, hold);
   await it.getByRole('button', { name: 'Deny…' }).click();
   await expect(it.getByRole('button', { name: 'Deny', exact: true })).toBeDisabled();
-  await it.getByLabel('Why not?').fill('Not while people watch a film.');
+  await it.getByLabel('Reason').fill('Not while people watch a film.');
   await it.getByRole('button', { name: 'Deny', exact: true }).click();
   await expect(it).toContainText('Denied by admin');
   await expect(it).toContainText('Not while people watch a film.');
@@ -46,10 +46,10 @@ test('edit: what differs is shown, the changed plan waits anew, and can be appro
   const unit = form.getByRole('textbox', { name: 'unit' });
   await expect(unit).toHaveValue('jellyfin');
   await unit.fill('jellyfin.service');
-  await form.getByRole('button', { name: 'Show what changes' }).click();
-  const changes = it.getByRole('group', { name: 'What you change' });
+  await form.getByRole('button', { name: 'Review changes' }).click();
+  const changes = it.getByRole('group', { name: 'Your changes' });
   await expect(changes).toContainText('jellyfin.service');
-  await changes.getByRole('button', { name: 'Use the changed plan' }).click();
+  await changes.getByRole('button', { name: 'Submit changes' }).click();
   await expect(it).toContainText('Edited by admin');
   const next = await api.hold(session);
   expect(next).not.toBe(hold);
@@ -66,8 +66,8 @@ test('a plan that the gate refuses is refused with its reason, and the card stay
   await it.getByRole('button', { name: 'Edit…' }).click();
   const form = it.getByRole('group', { name: 'Edit the arguments' });
   await form.getByRole('textbox', { name: 'target_resource_id' }).fill('node:delly');
-  await form.getByRole('button', { name: 'Show what changes' }).click();
-  await it.getByRole('button', { name: 'Use the changed plan' }).click();
-  await expect(it.getByRole('alert')).toContainText('The gate refuses it');
+  await form.getByRole('button', { name: 'Review changes' }).click();
+  await it.getByRole('button', { name: 'Submit changes' }).click();
+  await expect(it.getByRole('alert')).toContainText('The gate refused it');
   expect((await api.get<{ status: string }>(`/approvals/${hold}`)).status).toBe('pending');
 });

@@ -20,7 +20,7 @@ const dialog = (name: string | RegExp) => (page: Page) => page.getByRole('dialog
 const menu = (page: Page) => page.getByRole('menu');
 
 const FRAME: Opened[] = [
-  { name: 'the keys', path: '/sessions', open: (page) => page.keyboard.press('?'), shown: dialog('Keys that work here') },
+  { name: 'the keys', path: '/sessions', open: (page) => page.keyboard.press('?'), shown: dialog('Keyboard shortcuts') },
   { name: 'the search', path: '/', open: (page) => page.keyboard.press('/'), shown: dialog('Search') },
   { name: 'stopping writes', path: '/', open: click('Stop writes'), shown: dialog('Stop all writes?') },
   { name: 'the level', path: '/', open: click(/^Control level/), shown: (page) => page.getByText('Both are set in the configuration file') },
@@ -49,15 +49,15 @@ async function forms(page: Page, hold: string): Promise<void> {
   await it.getByRole('button', { name: 'Approve' }).focus();
   expect.soft(await violations(page), 'about to approve').toEqual([]);
   await it.getByRole('button', { name: 'Deny…' }).click();
-  await it.getByLabel('Why not?').fill('Not now.');
+  await it.getByLabel('Reason').fill('Not now.');
   expect.soft(await violations(page), 'denying').toEqual([]);
   await page.keyboard.press('Escape');
   await it.getByRole('button', { name: 'Edit…' }).click();
   const form = it.getByRole('group', { name: 'Edit the arguments' });
   expect.soft(await violations(page), 'editing').toEqual([]);
   await form.getByRole('textbox', { name: 'unit' }).fill('jellyfin.service');
-  await form.getByRole('button', { name: 'Show what changes' }).click();
-  await expect(it.getByRole('group', { name: 'What you change' })).toBeVisible();
+  await form.getByRole('button', { name: 'Review changes' }).click();
+  await expect(it.getByRole('group', { name: 'Your changes' })).toBeVisible();
   expect.soft(await violations(page), 'what is changed').toEqual([]);
 }
 
@@ -67,7 +67,7 @@ async function stopped(page: Page, api: Api): Promise<void> {
     await page.goto('/');
     await settled(page);
     await page.getByRole('button', { name: 'Resume…' }).click();
-    await expect(page.getByRole('dialog', { name: 'Let writes go again?' })).toBeVisible();
+    await expect(page.getByRole('dialog', { name: 'Resume writes?' })).toBeVisible();
     expect.soft(await violations(page), 'letting writes go').toEqual([]);
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toHaveCount(0);

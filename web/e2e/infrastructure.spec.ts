@@ -32,14 +32,14 @@ test('what was done to a resource stands on its page', async ({ page, api }) => 
   await api.post(`/approvals/${hold}/approve`, await api.open(hold));
   await api.ended(session);
   await page.goto(`/infrastructure/${encodeURIComponent('lxc:delly:150')}`);
-  const table = page.getByRole('table', { name: 'What Interlock did to it' });
+  const table = page.getByRole('table', { name: 'Interlock history' });
   await expect(table).toContainText('verified');
   await expect(table.locator(`a[href="/sessions/${session}"]`).first()).toBeVisible();
 });
 
 test('numbers over time are there as a plot and as a table', async ({ page }) => {
   await page.goto(`/infrastructure/${encodeURIComponent('node:delly')}?hours=1`);
-  await expect(page.getByRole('heading', { name: 'Over time' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Metrics', exact: true })).toBeVisible();
   const plot = page.locator('figure.plot').first();
   await expect(plot).toBeVisible();
   await plot.getByText('As a table').click();

@@ -27,7 +27,7 @@ test('`?` shows the keys that work here, and Escape puts it away', async ({ page
   await page.goto('/sessions');
   await settled(page);
   await page.keyboard.press('?');
-  const sheet = page.getByRole('dialog', { name: 'Keys that work here' });
+  const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
   await expect(sheet).toBeVisible();
   await expect(sheet.getByRole('row').filter({ hasText: 'Go to Approvals' })).toContainText('g then a');
   await expect(sheet.getByRole('row').filter({ hasText: 'Search sessions' })).toContainText('/');
@@ -76,7 +76,7 @@ test('approvals are walked with j and k; d and e open what they say, and Escape 
   await page.keyboard.press('j');
   await expect(places.nth(1)).toBeFocused();
   await page.keyboard.press('d');
-  const reason = places.nth(1).getByLabel('Why not?');
+  const reason = places.nth(1).getByLabel('Reason');
   await expect(reason).toBeFocused();
   await page.keyboard.type('ad');
   await expect(reason).toHaveValue('ad');
@@ -135,7 +135,7 @@ test('Tab goes through the frame in order, and what has the focus is always seen
     stops.push(await focused(page));
     expect.soft(await ring(page), `${stops.at(-1) ?? ''} shows that it has the focus`).toBe(true);
   }
-  expect(stops[0]).toBe('To the content');
+  expect(stops[0]).toBe('Skip to content');
   expect(stops.indexOf('Overview')).toBeLessThan(stops.indexOf('Settings'));
   expect(stops.indexOf('Settings')).toBeLessThan(stops.indexOf('Stop writes'));
   expect(stops).toContain('admin: menu');

@@ -4,8 +4,8 @@ import { expect, test } from './fixtures';
 
 test('the audit log is verified on request', async ({ page }) => {
   await page.goto('/settings/audit');
-  await page.getByRole('button', { name: 'Verify the log' }).click();
-  await expect(page.getByText(/Verified: all [\d,]+ entries fit/)).toBeVisible();
+  await page.getByRole('button', { name: 'Verify log' }).click();
+  await expect(page.getByText(/Verified: all [\d,]+ entries are intact/)).toBeVisible();
 });
 
 test('what was refused is found by its code, with its session', async ({ page, api }) => {
@@ -13,7 +13,7 @@ test('what was refused is found by its code, with its session', async ({ page, a
   const session = await api.alert('restart');
   await api.hold(session);
   await page.reload();
-  await expect(page.getByText('held for a human').first()).toBeVisible();
+  await expect(page.getByText('held for approval').first()).toBeVisible();
   await page.locator(`a[href="/sessions/${session}"]`).first().click();
   await expect(page).toHaveURL(new RegExp(session));
 });

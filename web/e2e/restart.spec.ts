@@ -25,11 +25,11 @@ test('killed in the middle of a stream: the page shows it, heals, and nothing is
 
   await world.kill();
   await lost(page);
-  await expect(page.getByText('The line to the server is lost; it comes back by itself')).toBeVisible();
+  await expect(page.getByText('The connection to the server is lost. The page reconnects automatically')).toBeVisible();
   await expect(timeline.getByText(/Part alpha/)).toBeVisible();
   await world.again();
   await healed(page);
-  await expect(page.getByText('The line to the server is lost')).toHaveCount(0);
+  await expect(page.getByText('The connection to the server is lost')).toHaveCount(0);
 
   const answer = page.getByRole('region', { name: 'Answer' });
   await expect(answer).toContainText('This is the end of it', { timeout: 90_000 });
@@ -107,7 +107,7 @@ test('a part of the page that could not be loaded comes by itself when the serve
   await world.kill();
   await lost(page);
   await page.getByRole('navigation').first().getByRole('link', { name: 'Models' }).click();
-  await expect(page.getByRole('alert')).toContainText('A part of the page did not come over the line');
+  await expect(page.getByRole('alert')).toContainText('A part of the page could not be loaded');
   await world.again();
   await expect(page.getByRole('heading', { name: 'Models', level: 1 })).toBeVisible();
   await healed(page);

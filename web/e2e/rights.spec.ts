@@ -6,9 +6,9 @@ import { browserOf, expect, test } from './fixtures';
 test('a token is shown once, works, and is refused when it is revoked', async ({ page, playwright, baseURL }) => {
   await page.goto('/settings/tokens');
   await page.getByRole('button', { name: 'New token' }).click();
-  await page.getByLabel('What is it for?').fill('a probe');
-  await page.getByRole('button', { name: 'Make it' }).click();
-  const shown = page.getByRole('dialog', { name: 'The new token' });
+  await page.getByRole('dialog').getByLabel('Name').fill('a probe');
+  await page.getByRole('button', { name: 'Create token' }).click();
+  const shown = page.getByRole('dialog', { name: 'Token created' });
   const secret = (await shown.locator('pre').first().innerText()).trim();
   expect(secret).toMatch(/^ilk_[0-9a-f]{64}$/);
   const probe = await playwright.request.newContext({ ...program(secret), baseURL: baseURL ?? '' });
@@ -19,7 +19,7 @@ test('a token is shown once, works, and is refused when it is revoked', async ({
   await expect(page.getByRole('row', { name: /a probe/ })).toBeVisible();
   await expect(page.getByText(secret)).toHaveCount(0);
   await page.getByRole('button', { name: 'Revoke a probe' }).click();
-  await page.getByRole('button', { name: 'Revoke it' }).click();
+  await page.getByRole('button', { name: 'Revoke token' }).click();
   await expect(page.getByRole('row', { name: /a probe/ })).toContainText('revoked');
   expect((await probe.get('/api/v1/me')).status()).toBe(401);
   await probe.dispose();
@@ -27,10 +27,10 @@ test('a token is shown once, works, and is refused when it is revoked', async ({
 
 test('the last admin cannot give the role away', async ({ page }) => {
   await page.goto('/settings/users');
-  await page.getByRole('switch', { name: 'admin may sign in' }).click({ force: true });
-  await page.getByRole('button', { name: 'Shut out' }).click();
-  await expect(page.getByText(/make another person admin first/)).toBeVisible();
-  await expect(page.getByRole('switch', { name: 'admin may sign in' })).toBeChecked();
+  await page.getByRole('switch', { name: 'admin enabled' }).click({ force: true });
+  await page.getByRole('button', { name: 'Disable user' }).click();
+  await expect(page.getByText(/make another user admin first/)).toBeVisible();
+  await expect(page.getByRole('switch', { name: 'admin enabled' })).toBeChecked();
 });
 
 test('a viewer sees, and is offered nothing that they may not do', async ({ browser, world, api }) => {
@@ -39,10 +39,10 @@ test('a viewer sees, and is offered nothing that they may not do', async ({ brow
   const context = await browserOf(browser, world, 'tom');
   const page = await context.newPage();
   await page.goto('/settings/users');
-  await expect(page.getByText('This is for admins')).toBeVisible();
+  await expect(page.getByText('Admins only')).toBeVisible();
   await expect(page.getByRole('tab', { name: 'Audit' })).toHaveCount(0);
   await page.goto(`/approvals/${hold}`);
-  await expect(page.getByText(/may look at this, but not decide/)).toBeVisible();
+  await expect(page.getByText(/can view this plan, but not decide/)).toBeVisible();
   await expect(page.getByRole('button', { name: 'Approve' })).toHaveCount(0);
   await context.close();
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from './fixtures';
 
-test('an alert that is submitted streams as it is worked on', async ({ page, api }) => {
+test('an alert that is submitted streams while it is worked on', async ({ page, api }) => {
   const session = await api.alert('stream');
   await page.goto(`/sessions/${session}`);
   const timeline = page.getByRole('region', { name: 'Timeline' });

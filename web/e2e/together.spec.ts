@@ -65,7 +65,7 @@ test('a no with its reason is seen in the other browser, live', async ({ page, m
   await page.goto(`/sessions/${session}`);
   await both(page, mara, hold);
   await card(mara, hold).getByRole('button', { name: 'Deny…' }).click();
-  await card(mara, hold).getByLabel('Why not?').fill('There is a film until ten.');
+  await card(mara, hold).getByLabel('Reason').fill('There is a film until ten.');
   await card(mara, hold).getByRole('button', { name: 'Deny', exact: true }).click();
   await expect(card(page, hold)).toContainText('Denied by mara');
   await expect(card(page, hold)).toContainText('There is a film until ten.');
@@ -74,12 +74,12 @@ test('a no with its reason is seen in the other browser, live', async ({ page, m
   expect(await api.writes(session)).toBe(0);
 });
 
-test('one approves while the other writes a no: the no is not taken, and says why', async ({ page, mara, api }) => {
+test('one approves while the other writes a no: the no is not recorded, and says why', async ({ page, mara, api }) => {
   const session = await api.alert('restart');
   const hold = await api.hold(session);
   await both(page, mara, hold);
   await card(mara, hold).getByRole('button', { name: 'Deny…' }).click();
-  await card(mara, hold).getByLabel('Why not?').fill('Wait.');
+  await card(mara, hold).getByLabel('Reason').fill('Wait.');
   // What mara's page hears is late, as it can be: the card still offers the button.
   await mara.route(`**/api/v1/approvals/${hold}/deny`, async (route) => {
     await api.post(`/approvals/${hold}/approve`, await api.open(hold));

@@ -12,7 +12,7 @@ import { Broken, Unknown } from './ui/Broken';
 function part<T extends Record<string, unknown>>(load: () => Promise<T>): () => Promise<T> {
   return () =>
     load().catch((error: unknown) => {
-      throw new Error(`a part of the page did not come: ${error instanceof Error ? error.message : String(error)}`);
+      throw new Error(`a part of the page could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
     });
 }
 

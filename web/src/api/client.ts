@@ -65,7 +65,7 @@ async function request(method: string, path: string, options: { query?: Query; b
       status: 0,
       detail: 'The server cannot be reached.',
       code: 'UNREACHABLE',
-      hint: 'Check that `interlock serve` is running; the page tries again by itself.',
+      hint: 'Check that `interlock serve` is running; the page retries automatically.',
     });
   }
   if (!response.ok) {

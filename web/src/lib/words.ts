@@ -74,7 +74,7 @@ export function headline(life: CallLife): string {
   const used = life.ran ?? life.arguments;
   const command = text(used, 'command');
   if (command !== undefined) return command;
-  if (life.tool === '' && !life.proposed) return 'read by Interlock itself, to verify a write';
+  if (life.tool === '' && !life.proposed) return 'read by Interlock to verify a write';
   const rest = Object.entries(used)
     .filter(([key, value]) => !SAID_ELSEWHERE.has(key) && value !== null && typeof value !== 'object')
     .map(([, value]) => String(value))
@@ -84,7 +84,7 @@ export function headline(life: CallLife): string {
 
 /** What must be seen after a write, in words. */
 export function expectationWords(expectation: Facts | undefined): string {
-  if (!expectation) return 'its effect is observed';
+  if (!expectation) return 'its effect must be observed';
   const kind = text(expectation, 'expect') ?? '';
   const rest = Object.entries(expectation)
     .filter(([key, value]) => key !== 'expect' && key !== 'hash' && typeof value !== 'object')

@@ -32,16 +32,16 @@ export function Broken({ error, reset }: ErrorComponentProps) {
       void router.invalidate();
     }
   };
-  if (!isLoading(error)) return <Page title="This page has a fault"><Failed error={error} retry={again} /></Page>;
+  if (!isLoading(error)) return <Page title="Internal error"><Failed error={error} retry={again} /></Page>;
   return (
     <Page title="This page could not be loaded">
       <Paper withBorder p="md" role="alert" className="failed">
         <Group align="flex-start" wrap="nowrap" gap="sm">
           <ToneIcon tone="failed" label="failed" />
           <Stack gap={4} className="grow">
-            <Text size="sm" fw={600}>A part of the page did not come over the line.</Text>
-            <Text size="sm">The server cannot be reached, or it was updated since this page was opened. What runs there goes on.</Text>
-            <Text size="sm" c="dimmed">What to do: look at the connection at the top; when it is live again, the page comes by itself.</Text>
+            <Text size="sm" fw={600}>A part of the page could not be loaded.</Text>
+            <Text size="sm">The server is not reachable, or it was updated after you opened this page. Running sessions are not affected.</Text>
+            <Text size="sm" c="dimmed">What to do: wait until the connection at the top is live again. The page then reloads automatically.</Text>
             <Group gap="sm"><Button size="compact-sm" variant="default" onClick={again}>Try again</Button></Group>
           </Stack>
         </Group>
@@ -53,11 +53,11 @@ export function Broken({ error, reset }: ErrorComponentProps) {
 /** An address that is no page. */
 export function Unknown() {
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <Paper withBorder p="md">
         <Stack gap="sm">
-          <Text size="sm">Nothing is at <span className="mono">{window.location.pathname}</span>. The address may be cut off, or from another version.</Text>
-          <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/" />}>To the overview</Anchor>
+          <Text size="sm">There is no page at <span className="mono">{window.location.pathname}</span>. The address may be incomplete, or from another version.</Text>
+          <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/" />}>Go to the overview</Anchor>
         </Stack>
       </Paper>
     </Page>

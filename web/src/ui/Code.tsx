@@ -45,7 +45,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
       clearTimeout(timer);
     };
   }, [state]);
-  const words = state === 'done' ? 'Copied' : state === 'failed' ? 'Could not copy: select it instead' : label;
+  const words = state === 'done' ? 'Copied' : state === 'failed' ? 'Copying failed: select the text instead' : label;
   return (
     <Tooltip label={words} withArrow>
       <ActionIcon

@@ -61,11 +61,11 @@ function Shell() {
   useFresh();
   return (
     <div className="frame">
-      <a href="#main" className="skip">To the content</a>
+      <a href="#main" className="skip">Skip to content</a>
       <Nav waiting={waiting} />
       <header className="top">
         <LevelPill />
-        {overview.data?.demo && <span className="demo" title="This is a simulated cluster. Everything here works, nothing here is real.">Demo</span>}
+        {overview.data?.demo && <span className="demo" title="This is a simulated cluster. Everything works, but no real machine is changed.">Demo</span>}
         <Connection />
         <span className="grow" />
         <Palette />
@@ -77,7 +77,7 @@ function Shell() {
         {overview.data?.demo === false && !me.has_password && me.user.sign_in !== 'oidc' && !path.startsWith('/settings') && (
           <div className="banner" data-tone="plain">
             <Icon name="key" />
-            <span className="grow">You came in with a one-time link and have no password yet. Without one, only a new link lets you in again.</span>
+            <span className="grow">You signed in with a one-time link and have no password yet. Without a password you need a new link to sign in again.</span>
             <Button size="compact-sm" variant="default" onClick={() => void navigate({ to: '/settings/$tab', params: { tab: 'profile' } })}>Set a password</Button>
           </div>
         )}

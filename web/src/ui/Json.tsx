@@ -90,7 +90,7 @@ function Value({ value }: { value: unknown }) {
 
 /** What differs, field by field. */
 export function ChangeTable({ changes }: { changes: readonly ChangeRow[] }) {
-  if (changes.length === 0) return <p className="dim">Nothing differs.</p>;
+  if (changes.length === 0) return <p className="dim">No differences.</p>;
   return (
     <Table.ScrollContainer minWidth={320}>
       <Table className="changes" verticalSpacing={4} withTableBorder>

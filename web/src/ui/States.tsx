@@ -40,9 +40,9 @@ export function problemOf(error: unknown): { title: string; detail: string; hint
     return { title, detail, hint: hint ?? undefined, code };
   }
   return {
-    title: 'The page has a fault',
+    title: 'The page had an internal error',
     detail: error instanceof Error ? error.message : String(error),
-    hint: 'Load the page again. If it stays, the browser console says more.',
+    hint: 'Reload the page. If the error stays, see the browser console for details.',
   };
 }
 

@@ -6,15 +6,15 @@ import { ToneBadge } from './Tone';
 type Status = Schemas['Status'];
 
 const LOOKS: Record<Status, { tone: Tone; words: string; icon?: IconName; title: string }> = {
-  pending: { tone: 'plain', words: 'queued', icon: 'clock', title: 'Waits for a free worker.' },
-  in_progress: { tone: 'plain', words: 'running', icon: 'running', title: 'An agent is at work.' },
-  held: { tone: 'waiting', words: 'waiting for approval', title: 'A write waits for a human.' },
-  cancelling: { tone: 'plain', words: 'cancelling', icon: 'stop', title: 'Was asked to stop and stops at the next safe place.' },
+  pending: { tone: 'plain', words: 'queued', icon: 'clock', title: 'Waiting for a free worker.' },
+  in_progress: { tone: 'plain', words: 'running', icon: 'running', title: 'In progress.' },
+  held: { tone: 'waiting', words: 'waiting for approval', title: 'A write is waiting for approval.' },
+  cancelling: { tone: 'plain', words: 'cancelling', icon: 'stop', title: 'Stopping; ends after the current step.' },
   completed: { tone: 'plain', words: 'done', icon: 'check', title: 'Ended with an answer.' },
-  unverified: { tone: 'failed', words: 'not verified', title: 'Something was written, and what was expected afterwards was not seen.' },
-  failed: { tone: 'failed', words: 'failed', title: 'Ended without what it was asked for.' },
-  cancelled: { tone: 'plain', words: 'cancelled', icon: 'stop', title: 'Somebody stopped it.' },
-  timed_out: { tone: 'failed', words: 'timed out', icon: 'clock', title: 'Took longer than it may.' },
+  unverified: { tone: 'failed', words: 'not verified', title: 'A write ran, but the expected state was not observed afterwards.' },
+  failed: { tone: 'failed', words: 'failed', title: 'Ended with an error.' },
+  cancelled: { tone: 'plain', words: 'cancelled', icon: 'stop', title: 'Stopped by a person.' },
+  timed_out: { tone: 'failed', words: 'timed out', icon: 'clock', title: 'Reached its timeout.' },
 };
 
 /** The words for a status, without a badge. */

@@ -21,7 +21,7 @@ export function Countdown({ until, label = 'left' }: { until: string; label?: st
   const over = left <= 0;
   return (
     <time dateTime={until} title={`until ${exact(until)}`} className="countdown nowrap" data-tone={left < 60 ? 'failed' : 'waiting'} role="timer" aria-live="off">
-      {over ? 'time is up' : `${clock(left)} ${label}`}
+      {over ? 'expired' : `${clock(left)} ${label}`}
     </time>
   );
 }

@@ -114,7 +114,7 @@ export function Keys({ keys }: { keys: string }) {
 /** `?` shows every key that works here and now. Once, in the frame. */
 export function ShortcutsHelp() {
   const [open, setOpen] = useState(false);
-  useShortcut('?', 'Show these keys', () => {
+  useShortcut('?', 'Show keyboard shortcuts', () => {
     setOpen(true);
   });
   const shown = useSyncExternalStore(
@@ -129,7 +129,7 @@ export function ShortcutsHelp() {
   const works = new Map(shown.map((each) => [each.keys, each]));
   for (const each of shown.filter((one) => works.get(one.keys) === one)) rows.set(each.words, (rows.get(each.words) ?? new Set()).add(each.keys));
   return (
-    <Modal opened={open} onClose={() => { setOpen(false); }} title="Keys that work here" centered>
+    <Modal opened={open} onClose={() => { setOpen(false); }} title="Keyboard shortcuts" centered>
       <Table verticalSpacing={4}>
         <Table.Tbody>
           {[...rows].map(([words, keys]) => (

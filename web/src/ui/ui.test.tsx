@@ -72,7 +72,7 @@ describe('what is new', () => {
     expect(newOnes(new Set(['b']), [one])).toEqual([one]);
   });
   it('is said in a sentence', () => {
-    expect(announcement(one)).toBe('Approval needed: t. 1 host');
+    expect(announcement(one)).toBe('Approval required: t. 1 host');
   });
 });
 

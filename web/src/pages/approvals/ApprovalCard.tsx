@@ -34,7 +34,7 @@ function Told({ told }: { told: Trouble }) {
   return (
     <Paper withBorder p="sm" role="alert" className="failed">
       <Group gap="sm" wrap="nowrap" align="flex-start">
-        <ToneIcon tone="failed" label="not taken" />
+        <ToneIcon tone="failed" label="failed" />
         <Stack gap={2}>
           <Text size="sm" fw={600}>{told.title}</Text>
           <Text size="sm"><Said text={told.meaning} /></Text>
@@ -58,9 +58,9 @@ function DenyForm({ decision, onDone }: { decision: Decision; onDone: () => void
   return (
     <Stack gap="sm" component="section" aria-label="Deny">
       <Textarea
-        ref={box} label="Why not?" description="The agent reads this and goes on without it: say what to do instead." required
+        ref={box} label="Reason" description="The agent reads this and continues without the change. Say what it should do instead." required
         autosize minRows={2} maxRows={8} value={reason} onChange={(event) => { setReason(event.currentTarget.value); }}
-        placeholder="Not during backups. Look at the disk first."
+        placeholder="Not during backups. Check the disk first."
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send();
           if (event.key === 'Escape') onDone();
@@ -69,7 +69,7 @@ function DenyForm({ decision, onDone }: { decision: Decision; onDone: () => void
       <Group gap="sm">
         <Button className="danger" disabled={given === ''} loading={decision.busy === 'denying'} onClick={send}>Deny</Button>
         <Button variant="subtle" color="gray" onClick={onDone}>Back</Button>
-        {decision.busy === 'denying' && <Text size="sm" role="status">Telling the agent…</Text>}
+        {decision.busy === 'denying' && <Text size="sm" role="status">Sending your decision…</Text>}
       </Group>
     </Stack>
   );
@@ -95,8 +95,8 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
   useShortcut('d', 'Deny with a reason', () => { setMode('deny'); }, { enabled: on });
   useShortcut('e', 'Edit the plan', () => { setMode('edit'); }, { enabled: on });
 
-  if (late) return <Text size="sm">The time is up. Nothing was done; the session is told that nobody decided.</Text>;
-  if (!may) return <Text size="sm" c="dimmed">Your role may look at this, but not decide. An approver must.</Text>;
+  if (late) return <Text size="sm">Expired without a decision. Nothing was done, and the session is told so.</Text>;
+  if (!may) return <Text size="sm" c="dimmed">Your role can view this plan, but not decide. An approver must decide.</Text>;
   const words = decision.busy === 'approving' ? 'Sending your approval…' : undefined;
   return (
     <Stack gap="sm" className="decide">
@@ -105,8 +105,8 @@ function Buttons({ approval, decision, mode, setMode, keys }: {
           <ToneIcon tone={approval.may_approve ? 'refused' : 'waiting'} />
           <Text size="sm">
             {approval.may_approve
-              ? 'All writes are stopped: approved now, it would be refused. Deny it, or wait until an admin resumes them.'
-              : approval.may_not_because ?? 'You may not approve this one.'}
+              ? 'All writes are stopped, so this plan would be refused now. Deny it, or wait until an admin resumes writes.'
+              : approval.may_not_because ?? 'You may not approve this plan.'}
           </Text>
         </Group>
       )}
@@ -154,14 +154,14 @@ function Changed({ found }: { found: NonNullable<Approval['not_run']> }) {
     <Stack gap={4}>
       {found.changes.length > 0 && (
         <>
-          <Text size="sm" fw={600}>What differs from when the plan was made</Text>
+          <Text size="sm" fw={600}>What changed since the plan was made</Text>
           <ChangeTable changes={found.changes} />
         </>
       )}
       {found.code && (
         <Text size="sm" c="dimmed">
           {found.rule && <>The rule {ruleWords(found.rule)} decided, <Ago at={found.at} />. </>}
-          The agent was told and can plan again for how things stand now. <ErrorCode code={found.code} />
+          The agent was told and can make a new plan for the current state. <ErrorCode code={found.code} />
         </Text>
       )}
     </Stack>
@@ -172,7 +172,7 @@ function badge(approval: Approval, known: Known) {
   if (approval.status === 'pending') return <ToneBadge tone="waiting">waiting for you</ToneBadge>;
   const last = progress(approval, known).at(-1) ?? ending(approval);
   if (approval.action?.verification === 'verified') return <ToneBadge tone="verified">verified</ToneBadge>;
-  if (last?.busy) return <ToneBadge tone="write">under way</ToneBadge>;
+  if (last?.busy) return <ToneBadge tone="write">in progress</ToneBadge>;
   if (approval.not_run && !approval.action) return approval.not_run.code ? <ToneBadge tone="refused">refused</ToneBadge> : <ToneBadge tone="plain" icon="stop">not run</ToneBadge>;
   return <ToneBadge tone={last?.tone ?? 'plain'} icon={last?.tone === 'plain' ? 'check' : undefined}>{approval.status}</ToneBadge>;
 }
@@ -237,7 +237,7 @@ export function ApprovalCard({ id, compact = false, keys = !compact }: { id: str
           {pending && mode === 'look' && <Buttons approval={approval} decision={decision} mode={mode} setMode={(next) => { decision.forget(); setMode(next); }} keys={keys} />}
           {(compact || !pending) && (
             <Button variant="subtle" color="gray" size="compact-xs" className="self-start" aria-expanded={open} onClick={() => { setOpen(!open); }}>
-              {open ? 'Less' : pending ? 'Why, risk and evidence' : 'The plan and why'}
+              {open ? 'Show less' : pending ? 'Why, risk and evidence' : 'Plan and reason'}
             </Button>
           )}
         </Stack>

@@ -32,12 +32,12 @@ function Open() {
   };
   useShortcut('j', 'Next approval', () => { go(current + 1); }, { enabled: ids.length > 1 });
   useShortcut('k', 'Previous approval', () => { go(current - 1); }, { enabled: ids.length > 1 });
-  if (query.isPending) return <Loading what="what waits" />;
+  if (query.isPending) return <Loading what="approvals" />;
   if (ids.length === 0 && query.isError) return <Failed error={query.error} retry={() => void query.refetch()} />;
   if (ids.length === 0) {
     return (
-      <Empty title="Nothing waits for you" command={'interlock approvals            # the same on the command line\ninterlock approvals show ID'}>
-        When an agent wants to change something, the exact plan appears here, with a countdown. Nothing happens without your yes.
+      <Empty title="No approvals waiting" command={'interlock approvals            # the same on the command line\ninterlock approvals show ID'}>
+        When an agent wants to change something, the exact plan appears here, with a countdown. Nothing changes until you approve it.
       </Empty>
     );
   }
@@ -59,7 +59,7 @@ function became(approval: Approval) {
 }
 
 const COLUMNS: readonly Column<Approval>[] = [
-  { key: 'became', title: 'Became', render: became, value: (row) => row.action?.verification ?? row.action?.outcome ?? row.status, width: 140 },
+  { key: 'became', title: 'Outcome', render: became, value: (row) => row.action?.verification ?? row.action?.outcome ?? row.status, width: 140 },
   { key: 'plan', title: 'Plan', render: (row) => planTitle(row.plan), value: (row) => planTitle(row.plan) },
   { key: 'decided', title: 'Decided', render: (row) => <Ago at={row.decided_at} />, value: (row) => row.decided_at, width: 110 },
   { key: 'by', title: 'By', render: (row) => row.decided_by ?? '–', value: (row) => row.decided_by, width: 120 },
@@ -72,13 +72,13 @@ const COLUMNS: readonly Column<Approval>[] = [
 function Decided() {
   const navigate = useNavigate();
   const query = useApi<Schemas['ApprovalList']>(['approvals'], '/approvals', { status: 'decided', limit: 50 });
-  if (query.isPending) return <Loading what="what was decided" />;
+  if (query.isPending) return <Loading what="decided approvals" />;
   if (query.isError) return <Failed error={query.error} retry={() => void query.refetch()} />;
   return (
     <DataTable
       name="decisions" label="Decided approvals" columns={COLUMNS} rows={query.data.approvals} rowKey={(row) => row.id}
       onOpen={(row) => void navigate({ to: '/approvals/$id', params: { id: row.id } })}
-      empty={<Empty title="Nothing was decided yet">What was approved, denied or edited stays here, with who, when and what came of it.</Empty>}
+      empty={<Empty title="No decisions yet">Approved, denied and edited plans are listed here, with the person, the time and the outcome.</Empty>}
     />
   );
 }
@@ -94,18 +94,18 @@ export function Approvals() {
         <Group gap="sm">
           {!asked && canAskToNotify() && (
             <Button size="compact-sm" variant="subtle" color="gray" leftSection={<Icon name="bell" size={14} />} onClick={() => void Notification.requestPermission().then(() => { setAsked(true); })}>
-              Notify me when something waits
+              Notify me
             </Button>
           )}
           <SegmentedControl
-            size="xs" aria-label="Which" value={show ?? 'open'} data={[{ value: 'open', label: 'Open' }, { value: 'decided', label: 'Decided' }]}
+            size="xs" aria-label="Show" value={show ?? 'open'} data={[{ value: 'open', label: 'Open' }, { value: 'decided', label: 'Decided' }]}
             onChange={(value) => void navigate({ to: '/approvals', search: value === 'decided' ? { show: 'decided' } : {} })}
           />
         </Group>
       }
     >
       {show === 'decided' ? <Decided /> : <Open />}
-      {show !== 'decided' && <Text size="xs" c="dimmed" className="keys-hint">Keys: a then Enter approves, d denies, e edits, j and k go on, ? shows all</Text>}
+      {show !== 'decided' && <Text size="xs" c="dimmed" className="keys-hint">Keys: a then Enter approves, d denies, e edits, j and k select the next or previous, ? shows all keys</Text>}
     </Page>
   );
 }

@@ -71,18 +71,18 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
 
   if (checking && args) {
     return (
-      <Stack gap="sm" ref={box} role="group" aria-label="What you change" onKeyDown={(event) => { if (event.key === 'Escape' && !busy) setChecking(false); }}>
-        <Text fw={600} size="sm">What you change</Text>
+      <Stack gap="sm" ref={box} role="group" aria-label="Your changes" onKeyDown={(event) => { if (event.key === 'Escape' && !busy) setChecking(false); }}>
+        <Text fw={600} size="sm">Your changes</Text>
         <ChangeTable changes={changes} />
         <Text size="sm" c="dimmed">
-          The changed plan passes the whole gate again. If it may be, it waits in a new card, ready to approve; this one ends.
+          The gate checks the changed plan again. If the gate accepts it, it waits for approval in a new card, and this card is closed.
         </Text>
         <Group gap="sm">
-          <Button onClick={() => { onSend(args); }} loading={busy}>Use the changed plan</Button>
-          <Button variant="default" onClick={() => { setChecking(false); }} disabled={busy}>Change more</Button>
-          <Button variant="subtle" color="gray" onClick={onCancel} disabled={busy}>Leave it as it was</Button>
+          <Button onClick={() => { onSend(args); }} loading={busy}>Submit changes</Button>
+          <Button variant="default" onClick={() => { setChecking(false); }} disabled={busy}>Back to editing</Button>
+          <Button variant="subtle" color="gray" onClick={onCancel} disabled={busy}>Discard changes</Button>
         </Group>
-        {busy && <Text size="sm" role="status">The gate looks at the changed plan…</Text>}
+        {busy && <Text size="sm" role="status">The gate is checking the changed plan…</Text>}
       </Stack>
     );
   }
@@ -112,16 +112,16 @@ export function EditForm({ approval, busy, onSend, onCancel }: {
           {fields.filter(isSet).map(input)}
           {fields.some((field) => !isSet(field)) && (
             <details>
-              <summary>More: {plural(fields.filter((field) => !isSet(field)).length, 'argument')} that the plan leaves out</summary>
+              <summary>More: {plural(fields.filter((field) => !isSet(field)).length, 'argument')} not set in the plan</summary>
               <Stack gap="sm" mt="sm">{fields.filter((field) => !isSet(field)).map(input)}</Stack>
             </details>
           )}
         </>
       )}
       <Group gap="sm">
-        <Button disabled={!args || changes.length === 0} onClick={() => { setChecking(true); }}>Show what changes</Button>
-        <Button variant="subtle" color="gray" onClick={onCancel}>Leave it as it was</Button>
-        {args && changes.length === 0 && <Text size="sm" c="dimmed">Nothing differs yet.</Text>}
+        <Button disabled={!args || changes.length === 0} onClick={() => { setChecking(true); }}>Review changes</Button>
+        <Button variant="subtle" color="gray" onClick={onCancel}>Discard changes</Button>
+        {args && changes.length === 0 && <Text size="sm" c="dimmed">No changes yet.</Text>}
       </Group>
     </Stack>
   );

@@ -23,7 +23,7 @@ export function Plan({ approval }: { approval: Approval }) {
     <Stack gap="sm">
       {approval.edited_from && (
         <Stack gap={4}>
-          <Text size="sm" fw={600}>Edited by {approval.edited_from.by}: what differs from what the agent proposed</Text>
+          <Text size="sm" fw={600}>Edited by {approval.edited_from.by}: changes from the agent’s proposal</Text>
           <ChangeTable changes={approval.edited_from.changes} />
         </Stack>
       )}
@@ -56,7 +56,7 @@ export function Reasons({ approval }: { approval: Approval }) {
           <dd>“{visible(approval.why)}” <span className="dim">— the agent</span></dd>
         </>
       )}
-      <dt>Touches</dt>
+      <dt>Affects</dt>
       <dd>{approval.blast_radius}</dd>
       <dt>Risk</dt>
       <dd>
@@ -67,14 +67,14 @@ export function Reasons({ approval }: { approval: Approval }) {
       </dd>
       {approval.reasons.length > 0 && (
         <>
-          <dt>You are asked because</dt>
+          <dt>Approval required because</dt>
           <dd><Said text={visible(approval.reasons.map(untagged).join('; '))} /></dd>
         </>
       )}
-      <dt>Rests on</dt>
+      <dt>Evidence</dt>
       <dd>
         {approval.evidence.length === 0 ? (
-          <span className="dim">nothing that was read about this resource</span>
+          <span className="dim">no reading of this resource</span>
         ) : (
           <details>
             <summary>{plural(approval.evidence.length, 'reading')} of this resource</summary>
@@ -92,7 +92,7 @@ export function Reasons({ approval }: { approval: Approval }) {
           </details>
         )}
       </dd>
-      <dt>Asked by</dt>
+      <dt>Requested by</dt>
       <dd>
         {approval.owner ?? 'an alert'}, <Ago at={approval.opened_at} />, in{' '}
         <Anchor renderRoot={(props) => <Link {...props} to="/sessions/$id" params={{ id: approval.session }} />} size="sm">

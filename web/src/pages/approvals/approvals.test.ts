@@ -34,7 +34,7 @@ describe('what came of it', () => {
     ['ran', { status: 'approved', action: action({ outcome: 'succeeded' }) }, ['plain', 'plain', 'read'], true],
     ['was verified', { status: 'approved', action: action({ outcome: 'succeeded', verification: 'verified' }) }, ['plain', 'plain', 'verified'], false],
     ['ran and is not as expected', { status: 'approved', action: action({ outcome: 'succeeded', verification: 'failed' }) }, ['plain', 'plain', 'failed'], false],
-    ['could not be told', { status: 'approved', action: action({ outcome: 'succeeded', verification: 'inconclusive' }) }, ['plain', 'plain', 'failed'], false],
+    ['is inconclusive', { status: 'approved', action: action({ outcome: 'succeeded', verification: 'inconclusive' }) }, ['plain', 'plain', 'failed'], false],
     ['failed', { status: 'approved', action: action({ outcome: 'failed' }) }, ['plain', 'failed'], false],
     ['nobody knows', { status: 'approved', action: action({ outcome: 'interrupted_unknown' }) }, ['plain', 'failed'], false],
     ['denied', { status: 'denied' }, [], false],
@@ -44,7 +44,7 @@ describe('what came of it', () => {
   });
 
   it.each<[string, NonNullable<Approval['not_run']>, string, string]>([
-    ['was refused when it was to run', { at: '2026-01-01T00:01:01Z', code: 'STATE_CHANGED', rule: 'redeem', message: 'It is stopped now.', changes: [] }, 'refused', 'Refused when it was to run, so nothing was done: It is stopped now.'],
+    ['was refused when it was to run', { at: '2026-01-01T00:01:01Z', code: 'STATE_CHANGED', rule: 'redeem', message: 'It is stopped now.', changes: [] }, 'refused', 'Refused before it ran, so nothing was done: It is stopped now.'],
     ['came too late', { at: '2026-01-01T00:01:01Z', message: 'Not run: the next question came first.', changes: [] }, 'plain', 'Not run: the next question came first.'],
   ])('%s, and says so', (_, not, tone, words) => {
     const yes = approval({ status: 'approved', decided_at: '2026-01-01T00:01:00Z', not_run: not });
@@ -55,7 +55,7 @@ describe('what came of it', () => {
   it.each([
     [{ command: 'df -h /srv', excerpt: '{"stdout": "Filesystem\\nx"}' }, { asked: 'df -h /srv', exact: true, line: 'Filesystem' }],
     [{ excerpt: '{\n  "state": "running"\n}' }, { asked: 't', exact: false, line: '"state": "running"' }],
-    [{ tool: 'code.observe', excerpt: 'active' }, { asked: 'read by Interlock itself', exact: false, line: 'active' }],
+    [{ tool: 'code.observe', excerpt: 'active' }, { asked: 'read by Interlock', exact: false, line: 'active' }],
   ])('a reading says what was asked: %j', (change, wanted) => {
     expect(reading({ id: 'e', tool: 't', taken_at: '2026-01-01T00:00:00Z', ...change })).toEqual(wanted);
   });
@@ -84,15 +84,15 @@ describe('what came of it', () => {
 describe('why a decision did not take', () => {
   const seen = approval();
   it.each<[string, unknown, Approval | undefined, string]>([
-    ['somebody was faster', problem(409, 'CONFLICT'), approval({ status: 'denied', decided_by: 'bert' }), 'bert denied it before your click arrived'],
-    ['the time was up', problem(409, 'CONFLICT'), approval({ status: 'expired' }), 'The time was up before your click arrived'],
-    ['another plan', problem(409, 'CONFLICT'), approval({ plan_hash: 'bb' }), 'The plan is not the one that you saw'],
-    ['four eyes', problem(403, 'FORBIDDEN'), approval({ may_approve: false, four_eyes: true }), 'Somebody else must approve this'],
-    ['live state changed', problem(403, 'ACTION_NOT_ALLOWED'), seen, 'The gate refuses it'],
-    ['the token is old', problem(403, 'FORBIDDEN'), seen, 'Not taken'],
+    ['somebody was faster', problem(409, 'CONFLICT'), approval({ status: 'denied', decided_by: 'bert' }), 'bert denied it before your decision arrived'],
+    ['the time was up', problem(409, 'CONFLICT'), approval({ status: 'expired' }), 'It expired before your decision arrived'],
+    ['another plan', problem(409, 'CONFLICT'), approval({ plan_hash: 'bb' }), 'The plan has changed'],
+    ['four eyes', problem(403, 'FORBIDDEN'), approval({ may_approve: false, four_eyes: true }), 'Another person must approve this'],
+    ['live state changed', problem(403, 'ACTION_NOT_ALLOWED'), seen, 'The gate refused it'],
+    ['the token is old', problem(403, 'FORBIDDEN'), seen, 'Decision not recorded'],
     ['no answer', problem(0, 'UNREACHABLE'), undefined, 'The server did not answer'],
-    ['signed out', problem(401, 'UNAUTHENTICATED'), undefined, 'You are not signed in any more'],
-    ['a fault of the page', new Error('boom'), seen, 'The page has a fault'],
+    ['signed out', problem(401, 'UNAUTHENTICATED'), undefined, 'You are signed out'],
+    ['a fault of the page', new Error('boom'), seen, 'The page had an internal error'],
     ['anything else', problem(409, 'CONFLICT'), seen, 'T'],
   ])('%s', (_, error, now, title) => {
     const told = trouble(error, seen, now);
@@ -104,11 +104,11 @@ describe('why a decision did not take', () => {
     const details = { code: 'STRICT_RESOLUTION' } as unknown as NonNullable<ApiError['problem']['details']>;
     const refused = new ApiError({ type: '', title: 'T', status: 403, detail: 'D', code: 'ACTION_NOT_ALLOWED', details });
     expect(trouble(refused, seen, seen, 'editing')).toEqual({
-      title: 'The gate refuses it', meaning: 'D', todo: 'Change the arguments so that they fit, or leave the plan as it was.', code: 'STRICT_RESOLUTION',
+      title: 'The gate refused it', meaning: 'D', todo: 'Correct the arguments, or discard your changes.', code: 'STRICT_RESOLUTION',
     });
   });
   it('uses what the server says to do', () => {
-    expect(trouble(problem(403, 'ACTION_NOT_ALLOWED', 'Look again.'), seen, seen).todo).toBe('Look again.');
+    expect(trouble(problem(403, 'ACTION_NOT_ALLOWED', 'Refresh.'), seen, seen).todo).toBe('Refresh.');
   });
 });
 
@@ -130,7 +130,7 @@ describe('the heading and the rows of a plan', () => {
   it('shows every row but the risk, which has its own words', () => {
     const steps = [step('tool', 't'), step('argument unit', 'x'), step('risk', 'low'), step('argument content', 'l\n'.repeat(9))];
     expect(planRows({ ...approval().plan, steps, diff: 'd' })).toEqual([
-      { label: 'With', value: 't', exact: true, long: false, hidden: 0 }, { label: 'unit', value: 'x', exact: true, long: false, hidden: 0 },
+      { label: 'Tool', value: 't', exact: true, long: false, hidden: 0 }, { label: 'unit', value: 'x', exact: true, long: false, hidden: 0 },
       { label: 'content', value: 'l\n'.repeat(9), exact: true, long: true, hidden: 0 },
     ]);
   });

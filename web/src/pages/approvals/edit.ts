@@ -90,7 +90,7 @@ export function readDraft(fields: readonly Field[], draft: Draft, before: Argume
   for (const field of fields) {
     const typed = draft[field.name];
     if (typed === undefined || (typed === '' && !(field.kind === 'text' && before[field.name] !== undefined))) {
-      if (field.required) errors[field.name] = 'This is needed.';
+      if (field.required) errors[field.name] = 'This field is required.';
       continue;
     }
     if (typeof typed === 'boolean' || field.kind === 'text' || field.kind === 'choice') {

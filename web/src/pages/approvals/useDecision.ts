@@ -105,9 +105,9 @@ export function useDecision(shown: Approval | undefined): Decision {
           opened.current = undefined;
           const now = await fresh(seen);
           setFailed({
-            title: 'The plan is not the one that you saw',
-            meaning: 'It changed while the card was open, so nothing was approved.',
-            todo: now ? 'The card shows the plan as it is now. Read it again, then decide.' : 'Load the page again.',
+            title: 'The plan has changed',
+            meaning: 'The plan changed while the card was open, so nothing was approved.',
+            todo: now ? 'The card now shows the current plan. Read it again, then decide.' : 'Reload the page.',
           });
           return;
         }

@@ -38,7 +38,7 @@ export interface Row {
   hidden: number;
 }
 
-const LABELS: Record<string, string> = { tool: 'With', resource: 'On', machine: 'Machine', command: 'Runs', afterwards: 'Afterwards', 'at most': 'May take' };
+const LABELS: Record<string, string> = { tool: 'Tool', resource: 'Resource', machine: 'Machine', command: 'Command', afterwards: 'Afterwards', 'at most': 'Timeout' };
 
 /** The rows of the plan, complete, with words for people. Risk has its own place below. */
 export function planRows(plan: Approval['plan']): Row[] {
@@ -69,14 +69,14 @@ export function reading(evidence: Schemas['EvidenceRef']): { asked: string; exac
     return raw?.replace(/\\n/g, '\n').replace(/\\t/g, '\t').replace(/\\(["\\/])/g, '$1');
   };
   const out = field('stdout') ?? field('content') ?? evidence.excerpt;
-  const asked = evidence.command ?? (evidence.tool === OBSERVER ? 'read by Interlock itself' : evidence.tool);
+  const asked = evidence.command ?? (evidence.tool === OBSERVER ? 'read by Interlock' : evidence.tool);
   return { asked, exact: evidence.command !== undefined && evidence.command !== null, line: out.split('\n').find((line) => /[^\s{}[\]]/.test(line))?.trim() ?? '' };
 }
 
 const RISKS: Record<Schemas['RiskLevel'], string> = {
-  low: 'Low risk: it is easily taken back.',
-  medium: 'Medium risk: what it touches is in use and may be disturbed.',
-  high: 'High risk: harm may last. Read every line of the plan.',
+  low: 'Low risk: easy to undo.',
+  medium: 'Medium risk: the resource may be in use, and its service may be interrupted.',
+  high: 'High risk: damage may be permanent. Read every line of the plan.',
 };
 
 export function riskWords(risk: Schemas['RiskLevel']): string {
@@ -91,18 +91,18 @@ export interface Step {
 }
 
 const OUTCOMES: Record<Schemas['Outcome'], Step> = {
-  succeeded: { tone: 'plain', words: 'It ran to its end without an error.' },
-  failed: { tone: 'failed', words: 'It ran and failed.' },
-  timed_out: { tone: 'failed', words: 'It took longer than it may and was stopped; part of it may have happened.' },
-  interrupted_unknown: { tone: 'failed', words: 'It was interrupted: nobody knows whether it happened. Look at the resource before you try again.' },
-  cancelled: { tone: 'plain', words: 'It was cancelled before it ended.' },
+  succeeded: { tone: 'plain', words: 'The call ran without an error.' },
+  failed: { tone: 'failed', words: 'The call ran and failed.' },
+  timed_out: { tone: 'failed', words: 'The call timed out and was stopped. It may have had an effect in part.' },
+  interrupted_unknown: { tone: 'failed', words: 'The call was interrupted, and its outcome is unknown. Check the resource before you try again.' },
+  cancelled: { tone: 'plain', words: 'The call was cancelled before it ended.' },
 };
 
 const VERIFICATIONS: Record<Schemas['Verification'], Step> = {
-  verified: { tone: 'verified', words: 'Verified: a reading of that very resource shows what was expected.' },
-  failed: { tone: 'failed', words: 'Not as expected: a reading of that very resource shows something else.' },
-  observed: { tone: 'plain', words: 'Looked at afterwards, but nothing certain was expected of it: not verified.' },
-  inconclusive: { tone: 'failed', words: 'It could not be told from the reading whether it worked: not verified.' },
+  verified: { tone: 'verified', words: 'Verified: a reading of the same resource shows the expected state.' },
+  failed: { tone: 'failed', words: 'Not as expected: a reading of the same resource shows another state.' },
+  observed: { tone: 'plain', words: 'Not verified: the resource was read afterwards, but this change has no expected state to compare with.' },
+  inconclusive: { tone: 'failed', words: 'Not verified: the reading does not show whether the change worked.' },
 };
 
 /** What is known beside the approval itself. */
@@ -122,24 +122,24 @@ export function progress(approval: Approval, known: Known = {}): Step[] {
   if (!action) {
     if (not) {
       // What no rule decided was not refused: the session was stopped, or went on without it.
-      const words = not.code ? `Refused when it was to run, so nothing was done: ${not.message}` : not.message;
+      const words = not.code ? `Refused before it ran, so nothing was done: ${not.message}` : not.message;
       steps.push({ tone: not.code ? 'refused' : 'plain', words });
       return steps;
     }
     if (known.now !== undefined && known.now - Date.parse(approval.decided_at ?? '') > QUIET) {
-      steps.push({ tone: 'plain', words: 'There is no receipt: nothing is known to have been done. The session says more.' });
+      steps.push({ tone: 'plain', words: 'There is no receipt yet, so it is not known whether the plan ran. Open the session for details.' });
       return steps;
     }
-    steps.push({ tone: 'write', words: 'Checked again against how things stand now, then it runs…', busy: true });
+    steps.push({ tone: 'write', words: 'Checking against the current state before it runs…', busy: true });
     return steps;
   }
   if (!action.outcome) {
-    steps.push({ tone: 'write', words: 'It runs…', busy: true });
+    steps.push({ tone: 'write', words: 'Running…', busy: true });
     return steps;
   }
   steps.push(OUTCOMES[action.outcome]);
   if (action.verification) steps.push(VERIFICATIONS[action.verification]);
-  else if (action.outcome === 'succeeded') steps.push({ tone: 'read', words: 'The resource is read again to see whether it worked…', busy: true });
+  else if (action.outcome === 'succeeded') steps.push({ tone: 'read', words: 'Reading the resource to verify the change…', busy: true });
   return steps;
 }
 
@@ -156,15 +156,15 @@ export function ending(approval: Approval): Step | undefined {
     case 'approved':
       return undefined;
     case 'denied':
-      return { tone: 'refused', words: `Denied${by}. The agent was told why and went on without it.` };
+      return { tone: 'refused', words: `Denied${by}. The agent was told why and continued without the change.` };
     case 'edited':
       return { tone: 'plain', words: `Edited${by}. The changed plan waits in its own card.` };
     case 'expired':
-      return { tone: 'refused', words: 'Expired: nobody decided in time, so nothing was done. Ask in the session again if it is still needed.' };
+      return { tone: 'refused', words: 'Expired without a decision, so nothing was done. If the change is still needed, ask for it again in the session.' };
     case 'withdrawn':
-      return { tone: 'plain', words: 'Withdrawn: the session ended before anybody decided. Nothing was done.' };
+      return { tone: 'plain', words: 'Withdrawn: the session ended before a decision. Nothing was done.' };
     default:
-      return { tone: 'plain', words: `It is ${approval.status}. Nothing more is known here; the session says more.` };
+      return { tone: 'plain', words: `Status: ${approval.status}. Open the session for details.` };
   }
 }
 
@@ -185,9 +185,9 @@ function ruleOf(error: ApiError): string | undefined {
 export function trouble(error: unknown, seen: Approval, now: Approval | undefined, doing: 'deciding' | 'editing' = 'deciding'): Trouble {
   if (!(error instanceof ApiError)) {
     return {
-      title: 'The page has a fault',
+      title: 'The page had an internal error',
       meaning: error instanceof Error ? error.message : String(error),
-      todo: 'Load the page again and look whether the decision was taken before you repeat it.',
+      todo: 'Reload the page and check whether your decision was recorded before you repeat it.',
     };
   }
   const { code, status, problem } = error;
@@ -195,60 +195,60 @@ export function trouble(error: unknown, seen: Approval, now: Approval | undefine
   if (status === 0) {
     return {
       title: 'The server did not answer',
-      meaning: 'It is not known whether the decision arrived.',
-      todo: 'Wait until the connection is back: this card then shows where it stands.',
+      meaning: 'It is not known whether your decision arrived.',
+      todo: 'Wait until the connection is restored. This card then shows the current state.',
       code,
     };
   }
   if (now && now.status !== 'pending') {
-    const who = now.decided_by ?? 'somebody else';
+    const who = now.decided_by ?? 'another person';
     const what: Record<string, string> = {
       approved: `${who} approved it`, denied: `${who} denied it`, edited: `${who} edited it`,
-      expired: 'The time was up', withdrawn: 'The session withdrew it',
+      expired: 'It expired', withdrawn: 'The session withdrew it',
     };
     return {
-      title: `${what[now.status] ?? `It is ${now.status}`} before your click arrived`,
-      meaning: 'Your click changed nothing.',
-      todo: now.status === 'edited' ? 'Read the changed plan below.' : now.status === 'expired' ? 'Ask in the session again if it is still needed.' : 'There is nothing more to do here.',
+      title: `${what[now.status] ?? `It was ${now.status}`} before your decision arrived`,
+      meaning: 'Your decision had no effect.',
+      todo: now.status === 'edited' ? 'Read the changed plan below.' : now.status === 'expired' ? 'If the change is still needed, ask for it again in the session.' : 'Nothing more to do here.',
       code,
     };
   }
   if (now && now.plan_hash !== seen.plan_hash) {
     return {
-      title: 'The plan is not the one that you saw',
-      meaning: 'It changed while the card was open, so your click was not taken.',
-      todo: 'The card shows the plan as it is now. Read it again, then decide.',
+      title: 'The plan has changed',
+      meaning: 'The plan changed while the card was open, so your decision was not recorded.',
+      todo: 'The card now shows the current plan. Read it again, then decide.',
       code,
     };
   }
   if (now && !now.may_approve && now.four_eyes) {
     return {
-      title: 'Somebody else must approve this',
+      title: 'Another person must approve this',
       meaning: now.may_not_because ?? problem.detail,
-      todo: 'Send the address of this page to another approver. You can still deny it.',
+      todo: 'Send the link of this page to another approver. You can still deny it.',
       code,
     };
   }
   if (code === 'ACTION_NOT_ALLOWED') {
     return {
-      title: 'The gate refuses it',
+      title: 'The gate refused it',
       meaning: problem.detail,
       todo: todo ?? (doing === 'editing'
-        ? 'Change the arguments so that they fit, or leave the plan as it was.'
-        : 'Things stand differently now than when the plan was made. Deny it with that reason, so that the agent looks again, or edit it.'),
+        ? 'Correct the arguments, or discard your changes.'
+        : 'The state changed since the plan was made. Edit the plan, or deny it with this reason so that the agent checks again.'),
       code: ruleOf(error) ?? code,
     };
   }
   if (code === 'CSRF_FAILED' || status === 401) {
-    return { title: 'You are not signed in any more', meaning: problem.detail, todo: 'Sign in again; the card waits.', code };
+    return { title: 'You are signed out', meaning: problem.detail, todo: 'Sign in again. The plan keeps waiting.', code };
   }
   if (status === 403) {
-    return { title: 'Not taken', meaning: problem.detail, todo: todo ?? 'Click Approve again: a fresh permission to decide is fetched.', code };
+    return { title: 'Decision not recorded', meaning: problem.detail, todo: todo ?? 'Click Approve again to get a new approval token.', code };
   }
-  return { title: problem.title, meaning: problem.detail, todo: todo ?? 'Read the card again, then try once more.', code };
+  return { title: problem.title, meaning: problem.detail, todo: todo ?? 'Read the card again, then try again.', code };
 }
 
 /** What a screen reader says when a new one waits. */
 export function announcement(approval: Approval): string {
-  return `Approval needed: ${planTitle(approval.plan)}. ${approval.blast_radius}`;
+  return `Approval required: ${planTitle(approval.plan)}. ${approval.blast_radius}`;
 }

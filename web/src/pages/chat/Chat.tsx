@@ -23,11 +23,11 @@ import { Talk } from './Talk';
 function Help() {
   return (
     <div className={classes.help} role="status">
-      <strong>What can be written besides questions</strong>
+      <strong>Commands</strong>
       <dl>
         {COMMANDS.map((command) => [<dt key={command.name} className="mono">{command.name} {command.takes}</dt>, <dd key={`${command.name} words`}>{command.words}</dd>])}
         <dt className="mono">@name</dt>
-        <dd>means that resource, and no other</dd>
+        <dd>refers to exactly this resource</dd>
       </dl>
     </div>
   );
@@ -106,7 +106,7 @@ function Box({ session, onAsked }: BoxProps) {
       case 'question':
         if (session) {
           if (!session.can_ask) {
-            setNote('It still works on the last question. Wait, or stop it.');
+            setNote('The last question is still in progress. Wait, or stop it.');
             return false;
           }
           return goOn.mutateAsync({ message: what.text, ...(other !== undefined && { model: other }) }).then(() => {
@@ -127,17 +127,17 @@ function Box({ session, onAsked }: BoxProps) {
         return true;
       case 'model':
         if (models.data && !known.includes(what.name)) {
-          setNote(`There is no model “${what.name}”. There are: ${known.join(', ')}.`);
+          setNote(`Unknown model “${what.name}”. Available: ${known.join(', ')}.`);
           return false;
         }
         pick(what.name);
-        setNote(session ? `${what.name} answers from your next question on.` : `The model is ${what.name}.`);
+        setNote(session ? `${what.name} will answer your next question.` : `The model is ${what.name}.`);
         return true;
       case 'resume': {
         const fits = past.data?.sessions.filter((one) => one.id === what.name || one.id.startsWith(what.name) || one.id.endsWith(what.name)) ?? [];
         const [only] = fits;
         if (fits.length > 1) {
-          setNote(`${fits.length} conversations fit “${what.name}”. Write more of the id.`);
+          setNote(`${fits.length} conversations match “${what.name}”. Enter more of the id.`);
           return false;
         }
         void navigate({ to: '/chat/$id', params: { id: only?.id ?? what.name } });
@@ -150,14 +150,14 @@ function Box({ session, onAsked }: BoxProps) {
   };
   const error = session ? goOn.error : begin.error;
   const running = session !== undefined && isOpen(session.status);
-  if (!operate) return <div className="dim">You may look at conversations. To ask, the role “operator” is needed.</div>;
+  if (!operate) return <div className="dim">You can read conversations. To ask questions, you need the role “operator”.</div>;
   return (
     <div>
       {note !== undefined && <div role="status">{note}</div>}
       {error && <Failed error={error} />}
       <Composer
         ref={composer} onSend={send} sending={begin.isPending || goOn.isPending}
-        blocked={session && !session.can_ask ? (running ? 'It works on your question; commands can be written meanwhile' : 'No more questions can be asked in this conversation; /new begins another') : undefined}
+        blocked={session && !session.can_ask ? (running ? 'Your question is in progress; you can still enter commands' : 'This conversation takes no more questions; /new starts another') : undefined}
         {...(running && session.can_cancel && { onStop: () => { stop.mutate(undefined); }, stopping: stop.isPending })}
       >
         <Select
@@ -206,8 +206,8 @@ function NewChat() {
       <Layout>
         <div className={classes.start}>
           <Title order={1} size="h3">No model is configured</Title>
-          <Empty title="A question needs a model that reads it" command={MODELS}>
-            Put one into the configuration file, set the variable with its key, and start the server again. Connections, tools and approvals work without.
+          <Empty title="Questions need a model" command={MODELS}>
+            Add a model to the configuration file, set the variable that contains its API key, and restart the server. Connections, tools and approvals work without a model.
           </Empty>
         </div>
       </Layout>
@@ -217,9 +217,9 @@ function NewChat() {
     <Layout>
       <div className={classes.start}>
         <Title order={1} size="h3">Ask about your infrastructure</Title>
-        <Empty title="What happens with a question" command="Why does @jellyfin not answer?">
-          The model proposes what to look at; code decides whether it may. Reads run at once, writes wait for your approval, and what was really done is told from receipts.
-          Write <span className="mono">/help</span> for commands.
+        <Empty title="How it works" command="Why does @jellyfin not answer?">
+          The model proposes calls, and code decides which of them run. Reads run at once, writes wait for your approval, and the report of what was done comes from receipts.
+          Enter <span className="mono">/help</span> for commands.
         </Empty>
       </div>
       <Box />

@@ -89,9 +89,9 @@ export function Composer({ ref, onSend, blocked, sending, onStop, stopping = fal
     <form className={classes.composer} onSubmit={(event) => { event.preventDefault(); send(); }}>
       {here && mentioning && (
         <div className={classes.hint} role="status">
-          {resources.isPending && 'Looking what there is…'}
-          {resources.isError && 'The resources could not be read; a name can be written all the same.'}
-          {resources.data && choices.length === 0 && `Nothing is called “${here.query}”.`}
+          {resources.isPending && 'Loading resources…'}
+          {resources.isError && 'The resources could not be loaded. You can still type a name.'}
+          {resources.data && choices.length === 0 && `No resource matches “${here.query}”.`}
         </div>
       )}
       {listed && (
@@ -109,7 +109,7 @@ export function Composer({ ref, onSend, blocked, sending, onStop, stopping = fal
       )}
       <Group gap={8} align="flex-end" wrap="nowrap">
         <Textarea
-          ref={area} className="grow" autosize minRows={1} maxRows={10} value={text} aria-label="Question" placeholder="Ask something; @ names a resource, / lists commands"
+          ref={area} className="grow" autosize minRows={1} maxRows={10} value={text} aria-label="Question" placeholder="Ask a question; @ names a resource, / lists commands"
           role="combobox" aria-expanded={listed} aria-controls={`${id}-choices`} aria-autocomplete="list" {...(listed && { 'aria-activedescendant': `${id}-${current}` })}
           onChange={(event) => { 
             const { value, selectionStart } = event.currentTarget;

@@ -19,7 +19,7 @@ export function PastChats({ current, onOpen }: { current?: string | undefined; o
   const past = usePastChats();
   if (past.isPending) return <Loading what="past conversations" />;
   if (past.isError) return <Failed error={past.error} retry={() => void past.refetch()} />;
-  if (past.data.sessions.length === 0) return <Text size="sm" c="dimmed">No conversation yet. What you ask appears here.</Text>;
+  if (past.data.sessions.length === 0) return <Text size="sm" c="dimmed">No conversations yet. Your questions appear here.</Text>;
   return (
     <ul className={classes.past} aria-label="Past conversations">
       {past.data.sessions.map((session) => (

@@ -58,7 +58,7 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
           <div className={classes.turn}>
             <button type="button" className={classes.fold} aria-expanded={shown} onClick={() => { toggle(turn.key); }}>
               <Icon name={shown ? 'chevronDown' : 'chevronRight'} size={12} />
-              {turn.over ? stepWords(turn.rows) : `at work: ${stepWords(turn.rows)}`}
+              {turn.over ? stepWords(turn.rows) : `in progress: ${stepWords(turn.rows)}`}
             </button>
             <div className={classes.steps}>
               {turn.rows
@@ -79,7 +79,7 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
           <div className={classes.who}>Interlock</div>
           {turn.row.replaced && (
             <div data-tone="refused">
-              <ToneIcon tone="refused" label="refused" /> The model’s own answer was refused: it claimed what no receipt shows ({turn.row.replaced.category}).
+              <ToneIcon tone="refused" label="refused" /> The model’s answer was refused: it claimed a result that no receipt shows ({turn.row.replaced.category}).
             </div>
           )}
           {head && <HeadLines head={head} />}
@@ -102,7 +102,7 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
       {asking.size > 0 && <div className={classes.hint} role="status">waiting for {[...new Set(asking.values())].join(', ')} to answer…</div>}
       {detail.error !== undefined && detail.error !== null && (
         <div role="alert">
-          <ToneIcon tone="failed" label="failed" /> {detail.error} <Anchor component={Link} size="sm" to={`/sessions/${detail.id}`}>See what happened</Anchor>
+          <ToneIcon tone="failed" label="failed" /> {detail.error} <Anchor component={Link} size="sm" to={`/sessions/${detail.id}`}>Open the session</Anchor>
         </div>
       )}
     </div>

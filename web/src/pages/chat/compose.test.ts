@@ -77,7 +77,7 @@ describe('what was said', () => {
     ['/resume ses_1', { type: 'resume', name: 'ses_1' }],
     ['/model  big one', { type: 'model', name: 'big one' }],
     ['/model', { type: 'wrong', problem: '/model needs the name of a model.' }],
-    ['/etc/passwd is odd', { type: 'wrong', problem: '/etc/passwd is no command. /help lists them.' }],
+    ['/etc/passwd is odd', { type: 'wrong', problem: 'Unknown command /etc/passwd. /help lists all commands.' }],
   ])('%j', (text, expected) => {
     expect(said(text)).toEqual(expected);
   });

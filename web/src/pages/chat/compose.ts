@@ -9,10 +9,10 @@ export interface Command {
 }
 
 export const COMMANDS: readonly Command[] = [
-  { name: '/new', takes: '', words: 'begin another conversation' },
+  { name: '/new', takes: '', words: 'start a new conversation' },
   { name: '/chats', takes: '', words: 'list past conversations' },
-  { name: '/resume', takes: 'ID', words: 'go on with one of them' },
-  { name: '/model', takes: 'NAME', words: 'choose the model that answers from here on' },
+  { name: '/resume', takes: 'ID', words: 'open a past conversation' },
+  { name: '/model', takes: 'NAME', words: 'choose the model for the next questions' },
   { name: '/help', takes: '', words: 'show this list' },
 ];
 
@@ -113,6 +113,6 @@ export function said(text: string): Said {
       if (argument === '') return { type: 'wrong', problem: `${name} needs ${name === '/model' ? 'the name of a model' : 'the id of a conversation'}.` };
       return { type: name.slice(1) as 'resume' | 'model', name: argument };
     default:
-      return { type: 'wrong', problem: `${name} is no command. /help lists them.` };
+      return { type: 'wrong', problem: `Unknown command ${name}. /help lists all commands.` };
   }
 }

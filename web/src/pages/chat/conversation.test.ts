@@ -29,6 +29,6 @@ describe('a conversation', () => {
   });
 
   it('says so when it only thought', () => {
-    expect(stepWords([{ type: 'thinking', key: 'k', at: '', text: 'hm', live: false }])).toBe('thought about it');
+    expect(stepWords([{ type: 'thinking', key: 'k', at: '', text: 'hm', live: false }])).toBe('no calls');
   });
 });

@@ -43,5 +43,5 @@ export function stepWords(rows: readonly Row[]): string {
     else if (row.type === 'refused_answer') add('answer refused');
     else if (row.type === 'note' && row.failed) add('error');
   }
-  return counts.size === 0 ? 'thought about it' : [...counts].map(([word, count]) => `${count} ${word}`).join(', ');
+  return counts.size === 0 ? 'no calls' : [...counts].map(([word, count]) => `${count} ${word}`).join(', ');
 }

@@ -31,7 +31,7 @@ export function ConnectionStrip() {
           <Text size="sm" fw={600}>{connection.name}</Text>
           <Text size="sm" c="dimmed">{connection.kind}</Text>
           <Text size="sm">
-            does not work ·{' '}
+            failed ·{' '}
             <Anchor size="sm" renderRoot={(props) => <Link to="/tools" hash="connections" {...props} />}>what to do</Anchor>
           </Text>
         </li>
@@ -39,7 +39,7 @@ export function ConnectionStrip() {
       {working.length > 0 && (
         <li>
           <StateDot state="running" />
-          <Text size="sm">{plural(working.length, 'connection works', 'connections work')}</Text>
+          <Text size="sm">{plural(working.length, 'connection OK', 'connections OK')}</Text>
           <Text size="sm" c="dimmed" title={working.map(({ name, kind, resources }) => `${name} (${kind}): ${plural(resources, 'resource')}`).join('\n')}>
             {working.map(({ name }) => name).join(', ')}
           </Text>

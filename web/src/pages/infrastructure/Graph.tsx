@@ -185,7 +185,7 @@ export function Graph({ topology, kept }: Props) {
         className="graph"
         role="application"
         tabIndex={0}
-        aria-label="Graph of what lives on what. Arrow keys move, Enter opens, Space folds. The list below it says the same."
+        aria-label="Graph of resources and their hosts. Arrow keys move, Enter opens, Space folds. The list below has the same content."
         data-dragging={dragging}
         onKeyDown={onKeyDown}
         onPointerDown={onPointerDown}
@@ -225,10 +225,10 @@ export function Graph({ topology, kept }: Props) {
             <ResourceLink id={here.node.id} name={here.node.name} strong />
             <Text size="sm" c="dimmed">{kindWords(here.node.kind)}</Text>
             <StateMark state={here.node.state} />
-            {here.children.length > 0 && <Text size="sm" c="dimmed">{plural(here.children.length, 'thing')} on it</Text>}
+            {here.children.length > 0 && <Text size="sm" c="dimmed">{plural(here.children.length, 'resource')} on it</Text>}
           </Group>
         ) : (
-          <Text size="sm" c="dimmed">Choose something to see what it is; double-click or Enter opens it.</Text>
+          <Text size="sm" c="dimmed">Select a resource to see its details; double-click or Enter opens it.</Text>
         )}
         <VisuallyHidden role="status">{here ? describe(here, made) : ''}</VisuallyHidden>
       </div>
@@ -240,7 +240,7 @@ function describe(place: Placed, made: Layout): string {
   const on = place.parent === undefined ? undefined : made.byId.get(place.parent)?.node.name;
   const parts = [place.node.name, kindWords(place.node.kind), place.node.state ?? 'state unknown'];
   if (on !== undefined) parts.push(`on ${on}`);
-  if (place.children.length > 0) parts.push(`${plural(place.children.length, 'thing')} on it${place.folded ? ', folded' : ''}`);
+  if (place.children.length > 0) parts.push(`${plural(place.children.length, 'resource')} on it${place.folded ? ', folded' : ''}`);
   return parts.join(', ');
 }
 
@@ -297,7 +297,7 @@ export function GraphList({ topology }: { topology: Schemas['Topology'] }) {
   const made = useMemo(() => layout(topology), [topology]);
   const roots = made.placed.filter(({ parent }) => parent === undefined);
   return (
-    <ul className="graph-list" aria-label="What lives on what">
+    <ul className="graph-list" aria-label="Resources and their hosts">
       {roots.map((place) => <Item key={place.node.id} place={place} made={made} />)}
     </ul>
   );

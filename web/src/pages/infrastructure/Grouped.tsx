@@ -25,11 +25,11 @@ export function Grouped({ kept, all, onOpen }: Props) {
   };
   return (
     <Table.ScrollContainer minWidth={520}>
-      <Table verticalSpacing={4} highlightOnHover aria-label="Resources, grouped by what they live on">
+      <Table verticalSpacing={4} highlightOnHover aria-label="Resources, grouped by host">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            <Table.Th>Kind</Table.Th>
+            <Table.Th>Type</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th>Id</Table.Th>
             <Table.Th>Source</Table.Th>
@@ -38,7 +38,7 @@ export function Grouped({ kept, all, onOpen }: Props) {
         {groups.map((group) => {
           const open = !closed.has(group.id);
           const trouble = group.rows.filter(({ state }) => standing(state) === 'trouble').length;
-          const title = group.parent?.name ?? (group.id === '' ? 'On its own' : group.id);
+          const title = group.parent?.name ?? (group.id === '' ? 'No host' : group.id);
           return (
             <Table.Tbody key={group.id}>
               <Table.Tr bg="var(--mantine-color-default-hover)">
@@ -50,7 +50,7 @@ export function Grouped({ kept, all, onOpen }: Props) {
                       <Text size="sm" c="dimmed">
                         {group.parent ? `${kindWords(group.parent.kind)} · ` : ''}
                         {group.rows.length}
-                        {trouble > 0 ? ` · ${trouble} in trouble` : ''}
+                        {trouble > 0 ? ` · ${trouble} with problems` : ''}
                       </Text>
                     </Group>
                   </UnstyledButton>

@@ -20,7 +20,7 @@ const COLUMNS: Column<Call>[] = [
   { key: 'at', title: 'When', value: ({ started_at }) => started_at, render: ({ started_at }) => <Ago at={started_at} /> },
   {
     key: 'kind',
-    title: 'What',
+    title: 'Outcome',
     value: (call) => meaning(call).words,
     render: (call) => {
       const { tone, words, why } = meaning(call);
@@ -41,7 +41,7 @@ const COLUMNS: Column<Call>[] = [
   { key: 'summary', title: 'Summary', value: ({ summary }) => summary, render: ({ summary }) => <Text size="sm" miw={200}>{summary}</Text> },
   {
     key: 'took',
-    title: 'Took',
+    title: 'Duration',
     align: 'right',
     value: ({ started_at, finished_at }) => (finished_at ? (Date.parse(finished_at) - Date.parse(started_at)) / 1000 : null),
     render: ({ started_at, finished_at }) => (finished_at ? <Elapsed from={started_at} to={finished_at} /> : <span className="dim">–</span>),
@@ -67,12 +67,12 @@ export function History({ id }: { id: string }) {
     { limit: 50 },
   );
   if (error) return <Failed error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="what was done to it" />;
+  if (!data) return <Loading what="the history" />;
   const rows = only === 'all' ? data.calls : data.calls.filter(({ kind }) => (kind === 'write') === (only === 'write'));
   return (
     <DataTable
       name="resource-history"
-      label="What Interlock did to it"
+      label="Interlock history"
       columns={COLUMNS}
       rows={rows}
       rowKey={({ call, permit }) => `${call}:${permit}`}
@@ -84,8 +84,8 @@ export function History({ id }: { id: string }) {
         />
       }
       empty={
-        <Empty title={data.calls.length === 0 ? 'Interlock has not touched it' : 'None of this kind'}>
-          Every read and write on it will stand here, with its session and what was observed afterwards.
+        <Empty title={data.calls.length === 0 ? 'No calls yet' : 'No calls of this type'}>
+          Every read and write of Interlock on this resource is listed here, with its session and its outcome.
         </Empty>
       }
     />

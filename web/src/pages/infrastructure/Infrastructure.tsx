@@ -63,13 +63,13 @@ export function Infrastructure() {
         <Group gap="sm">
           <SegmentedControl
             size="xs"
-            aria-label="How to show it"
+            aria-label="View"
             value={url.view === 'graph' ? 'graph' : 'table'}
             onChange={(view) => { setUrl({ view }); }}
             data={[{ value: 'table', label: 'Table' }, { value: 'graph', label: 'Graph' }]}
           />
           <Button size="xs" variant="default" leftSection={<Icon name="refresh" size={14} />} loading={look.isPending} onClick={() => { look.mutate(); }}>
-            Look again
+            Refresh
           </Button>
         </Group>
       }
@@ -82,7 +82,7 @@ export function Infrastructure() {
           value={url.search} onChange={(event) => { setUrl({ search: event.currentTarget.value }); }}
         />
         <Select
-          size="xs" w={170} label="Kind" placeholder="all kinds" clearable searchable
+          size="xs" w={170} label="Type" placeholder="all types" clearable searchable
           value={url.kind || null} onChange={(kind) => { setUrl({ kind: kind ?? '' }); }}
           data={choices(all, ({ kind }) => kind).map(({ value, count }) => ({ value, label: `${kindWords(value)} (${count})` }))}
         />
@@ -98,13 +98,13 @@ export function Infrastructure() {
         />
         {url.view !== 'graph' && (
           <Switch
-            size="xs" mb={6} label="Group by what they live on" checked={url.group === 'yes'}
+            size="xs" mb={6} label="Group by host" checked={url.group === 'yes'}
             onChange={(event) => { setUrl({ group: event.currentTarget.checked ? 'yes' : 'no' }); }}
           />
         )}
         {resources.data && (
           <Text size="xs" c="dimmed" mb={6}>
-            {filtered ? `${kept.length} of ${plural(all.length, 'resource')}` : plural(all.length, 'resource')}, looked at{' '}
+            {filtered ? `${kept.length} of ${plural(all.length, 'resource')}` : plural(all.length, 'resource')}, last checked{' '}
             <Ago at={resources.data.taken_at} />
           </Text>
         )}
@@ -132,9 +132,9 @@ export function Infrastructure() {
 
 function Nothing() {
   return (
-    <Empty title="Nothing was discovered yet" command="interlock doctor">
+    <Empty title="No resources yet" command="interlock doctor">
       Resources come from connections: Proxmox VE, Docker, Kubernetes, hosts. Add one to the configuration under{' '}
-      <Mono>connections</Mono>; the doctor says which of them work.
+      <Mono>infrastructure</Mono>. <Mono>interlock doctor</Mono> says which of them work.
     </Empty>
   );
 }
@@ -144,7 +144,7 @@ function Drawn({ topology, kept }: { topology: Schemas['Topology']; kept: Readon
     <Stack gap="sm">
       <Graph topology={topology} kept={kept} />
       <details>
-        <summary>The same as a list</summary>
+        <summary>Show as a list</summary>
         <GraphList topology={topology} />
       </details>
     </Stack>
@@ -159,7 +159,7 @@ function Listed({ kept, all, grouped }: { kept: readonly Resource[]; all: readon
   };
   const columns: Column<Resource>[] = [
     { key: 'name', title: 'Name', value: ({ name }) => name, render: ({ id, name }) => <ResourceLink id={id} name={name} strong /> },
-    { key: 'kind', title: 'Kind', value: ({ kind }) => kindWords(kind), render: ({ kind }) => kindWords(kind) },
+    { key: 'kind', title: 'Type', value: ({ kind }) => kindWords(kind), render: ({ kind }) => kindWords(kind) },
     { key: 'state', title: 'State', value: ({ state }) => state ?? 'unknown', render: ({ state }) => <StateMark state={state} /> },
     {
       key: 'parent',
@@ -178,7 +178,7 @@ function Listed({ kept, all, grouped }: { kept: readonly Resource[]; all: readon
       render: ({ aliases }) => <Mono>{aliases.map((alias) => (alias.length > 24 ? `${alias.slice(0, 12)}…` : alias)).join(', ')}</Mono>,
     },
   ];
-  const nothing = <Empty title="Nothing fits this filter">Take a word away, or choose another kind or state.</Empty>;
+  const nothing = <Empty title="No resource matches">Remove a word from the filter, or choose another type or state.</Empty>;
   if (grouped) return kept.length === 0 ? nothing : <Grouped kept={kept} all={all} onOpen={open} />;
   return (
     <DataTable

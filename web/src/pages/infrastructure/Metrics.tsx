@@ -21,8 +21,8 @@ export function Metrics({ id, hours }: { id: string; hours: number }) {
   if (!data) return <Loading what="numbers" />;
   if (data.series.length === 0) {
     return (
-      <Empty title="No numbers over time">
-        {data.note ?? 'No Prometheus knows this resource.'} Numbers come from a connection of kind <Mono>prometheus</Mono>.
+      <Empty title="No metrics">
+        {data.note ?? 'No Prometheus knows this resource.'} Metrics come from a connection of type <Mono>prometheus</Mono>.
       </Empty>
     );
   }

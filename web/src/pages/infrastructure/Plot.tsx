@@ -118,7 +118,7 @@ export function Plot({ series, from, to }: { series: Schemas['Series']; from: nu
           </details>
         </>
       ) : (
-        <Text size="sm" c="dimmed">No values in this time.</Text>
+        <Text size="sm" c="dimmed">No values in this time range.</Text>
       )}
     </figure>
   );

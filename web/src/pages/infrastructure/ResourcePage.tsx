@@ -34,8 +34,8 @@ export function ResourcePage() {
     return (
       <Page title={id}>
         {gone ? (
-          <Empty title="No resource has this id">
-            <p><Mono>{id}</Mono> was not discovered. It may have been removed or moved: an id names where a thing lives.</p>
+          <Empty title="Resource not found">
+            <p><Mono>{id}</Mono> does not exist or was not discovered. It may have been deleted, or moved to another host: an id contains the host.</p>
             <Anchor size="sm" renderRoot={(props) => <Link to="/infrastructure" search={{}} {...props} />}>All resources</Anchor>
           </Empty>
         ) : (
@@ -66,7 +66,7 @@ export function ResourcePage() {
         )
       }
     >
-      <Breadcrumbs separator="›" aria-label="What it lives on">
+      <Breadcrumbs separator="›" aria-label="Hosts of this resource">
         <Anchor size="sm" renderRoot={(props) => <Link to="/infrastructure" search={{}} {...props} />}>Infrastructure</Anchor>
         {above.toReversed().map((parent) => <ResourceLink key={parent.id} id={parent.id} name={parent.name} />)}
         <Text size="sm">{name}</Text>
@@ -74,17 +74,17 @@ export function ResourcePage() {
       {stale !== undefined && (
         <Paper withBorder p="sm">
           <Text size="sm">
-            Its connection <Mono>{source}</Mono> does not answer: what is shown was seen <Ago at={stale} />.
+            The connection <Mono>{source}</Mono> is not reachable. This data is from <Ago at={stale} />.
           </Text>
         </Paper>
       )}
       <div className="resource-top">
         <Paper withBorder p="md" component="section" aria-labelledby="facts">
-          <Title order={2} size="h5" mb="sm" id="facts">What is known</Title>
+          <Title order={2} size="h5" mb="sm" id="facts">Details</Title>
           <dl className="facts">
             <dt>State</dt>
             <dd><StateMark state={state} /></dd>
-            <dt>Kind</dt>
+            <dt>Type</dt>
             <dd>{kindWords(kind)}</dd>
             <dt>Id</dt>
             <dd><Group gap={4}><Mono>{id}</Mono><CopyButton text={id} label="Copy the id" /></Group></dd>
@@ -108,8 +108,8 @@ export function ResourcePage() {
           </dl>
         </Paper>
         <Paper withBorder p="md" component="section" aria-labelledby="around">
-          <Title order={2} size="h5" mb="sm" id="around">What it lives on, and what lives on it</Title>
-          {above.length === 0 && below.length === 0 && <Text size="sm" c="dimmed">It stands alone.</Text>}
+          <Title order={2} size="h5" mb="sm" id="around">Related resources</Title>
+          {above.length === 0 && below.length === 0 && <Text size="sm" c="dimmed">No related resources.</Text>}
           {above.length > 0 && (
             <Stack gap={4} mb="sm">
               {above.map((parent) => <Around key={parent.id} resource={parent} word="on" />)}
@@ -117,8 +117,8 @@ export function ResourcePage() {
           )}
           {below.length > 0 && (
             <>
-              <Text size="sm" c="dimmed" mb={4}>{plural(below.length, 'thing')} on it</Text>
-              <Stack gap={4} className="scroll-list" tabIndex={0} role="region" aria-label="What lives on it">
+              <Text size="sm" c="dimmed" mb={4}>{plural(below.length, 'resource')} on it</Text>
+              <Stack gap={4} className="scroll-list" tabIndex={0} role="region" aria-label="Resources on it">
                 {below.map((child) => <Around key={child.id} resource={child} />)}
               </Stack>
             </>
@@ -127,16 +127,16 @@ export function ResourcePage() {
       </div>
       <section aria-labelledby="metrics">
         <Group justify="space-between" mb="sm">
-          <Title order={2} size="h5" id="metrics">Over time</Title>
+          <Title order={2} size="h5" id="metrics">Metrics</Title>
           <SegmentedControl
-            size="xs" aria-label="How far back" value={url.hours} onChange={(hours) => { setUrl({ hours }); }}
+            size="xs" aria-label="Time range" value={url.hours} onChange={(hours) => { setUrl({ hours }); }}
             data={[{ value: '1', label: '1 h' }, { value: '6', label: '6 h' }, { value: '24', label: '24 h' }]}
           />
         </Group>
         <Metrics id={id} hours={['1', '6', '24'].includes(url.hours) ? Number(url.hours) : 6} />
       </section>
       <section aria-labelledby="history">
-        <Title order={2} size="h5" id="history">What Interlock did to it</Title>
+        <Title order={2} size="h5" id="history">Interlock history</Title>
         <History id={id} />
       </section>
     </Page>

@@ -15,30 +15,30 @@ export function meaning({ kind, outcome, verification }: Call): Meaning {
   const what = kind === 'write' ? 'write' : 'read';
   switch (outcome) {
     case 'failed':
-      return { tone: 'failed', words: `${what} failed`, why: 'It ran and did not succeed.' };
+      return { tone: 'failed', words: `${what} failed`, why: 'The call ran and failed.' };
     case 'timed_out':
-      return { tone: 'failed', words: `${what} timed out`, why: 'It took longer than it may.' };
+      return { tone: 'failed', words: `${what} timed out`, why: 'The call reached its timeout.' };
     case 'interrupted_unknown':
-      return { tone: 'failed', words: 'outcome unknown', why: 'It was interrupted: whether it took effect is not known.' };
+      return { tone: 'failed', words: 'outcome unknown', why: 'The call was interrupted. It is not known whether it had an effect.' };
     case 'cancelled':
-      return { tone: 'plain', words: `${what} cancelled`, why: 'Somebody stopped it.' };
+      return { tone: 'plain', words: `${what} cancelled`, why: 'A person stopped the call.' };
     default:
   }
   if (kind !== 'write') return { tone: 'read', words: kind === 'resolve' ? 'looked up' : 'read', why: 'Nothing was changed.' };
   switch (verification) {
     case 'verified':
-      return { tone: 'verified', words: 'verified', why: 'What was expected was observed afterwards.' };
+      return { tone: 'verified', words: 'verified', why: 'A later reading shows the expected state.' };
     case 'failed':
-      return { tone: 'failed', words: 'not as expected', why: 'What was expected was not observed afterwards.' };
+      return { tone: 'failed', words: 'not as expected', why: 'A later reading shows another state than expected.' };
     case 'inconclusive':
-      return { tone: 'write', words: 'written, inconclusive', why: 'What was observed afterwards does not say whether it worked.' };
+      return { tone: 'write', words: 'written, inconclusive', why: 'The later reading does not show whether the write worked.' };
     case 'observed':
-      return { tone: 'write', words: 'written, observed', why: 'Nothing was expected; what was observed afterwards is kept.' };
+      return { tone: 'write', words: 'written, observed', why: 'No particular state was expected. The later reading is recorded.' };
     default:
       return {
         tone: 'write',
         words: outcome ? 'written' : 'writing',
-        why: outcome ? 'It was not verified.' : 'It has no receipt yet.',
+        why: outcome ? 'The write was not verified.' : 'There is no receipt yet.',
       };
   }
 }

@@ -22,7 +22,7 @@ function Name({ model }: { model: Model }) {
     <div>
       <Group gap="sm" wrap="nowrap">
         <Text size="sm" fw={600} className="nowrap">{model.name}</Text>
-        {model.default && <Text size="xs" c="dimmed" title="Is asked where nothing else is said.">default</Text>}
+        {model.default && <Text size="xs" c="dimmed" title="Used unless another model is chosen.">default</Text>}
       </Group>
       <Text size="xs" c="dimmed">{model.provider}{model.model !== '' && <> · <Mono>{model.model}</Mono></>}</Text>
     </div>
@@ -97,7 +97,7 @@ export function Models() {
           card={(model) => <ModelCard model={model} />}
           empty={
             <Empty title="No model is configured" command="interlock model list">
-              Add one to the configuration under <Mono>models</Mono>; without one nothing can be asked.
+              Add one to the configuration under <Mono>models</Mono>. Without a model you cannot ask questions.
             </Empty>
           }
         />

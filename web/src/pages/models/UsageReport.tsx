@@ -51,7 +51,7 @@ export function UsageReport() {
       <Group justify="space-between" wrap="wrap">
         <Title order={2} size="h5" id="usage">Usage</Title>
         <Group gap="sm" wrap="wrap">
-          <SegmentedControl size="xs" aria-label="How far back" value={String(days)} onChange={(next) => { setUrl({ days: next }); }} data={[...RANGES]} />
+          <SegmentedControl size="xs" aria-label="Time range" value={String(days)} onChange={(next) => { setUrl({ days: next }); }} data={[...RANGES]} />
           <SegmentedControl size="xs" aria-label="Grouped by" value={by} onChange={(next) => { setUrl({ by: next }); }} data={[...GROUPS]} />
           <SegmentedControl size="xs" aria-label="What the bars show" value={measure} onChange={(next) => { setUrl({ measure: next }); }} data={[...MEASURES]} />
         </Group>
@@ -61,7 +61,7 @@ export function UsageReport() {
       ) : !data ? (
         <Loading what="usage" lines={6} />
       ) : data.rows.length === 0 ? (
-        <Empty title="No model was asked in this time" command="interlock run 'what fills the disk?'">
+        <Empty title="No model calls in this time range" command="interlock run 'what fills the disk?'">
           Each call to a model is counted with its tokens, and with its cost where the configuration has prices.
         </Empty>
       ) : (
@@ -75,7 +75,7 @@ export function UsageReport() {
           </dl>
           {measure === 'cost' && sum.cost === undefined ? (
             <Text size="sm" c="dimmed">
-              No cost is known: give the models prices in the configuration, under <Mono>models</Mono>.
+              No cost is known. Add prices to the models in the configuration, under <Mono>models</Mono>.
             </Text>
           ) : by === 'day' ? (
             <DayBars rows={everyDay(data.rows, time.from, time.to)} measure={measure} say={say} />

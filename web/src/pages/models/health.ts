@@ -7,18 +7,18 @@ type Model = Schemas['Model'];
 
 const KINDS: Record<Schemas['FailureKind'], string> = {
   rate_limited: 'too many requests',
-  quota: 'no quota left',
+  quota: 'quota exhausted',
   overloaded: 'overloaded',
-  timeout_first_chunk: 'did not begin in time',
-  timeout_stall: 'went silent',
-  timeout_call: 'took too long',
-  credentials: 'key not accepted',
-  invalid_request: 'request not accepted',
+  timeout_first_chunk: 'no first token in time',
+  timeout_stall: 'stream stalled',
+  timeout_call: 'timed out',
+  credentials: 'API key rejected',
+  invalid_request: 'request rejected',
   context_too_long: 'conversation too long',
-  transport: 'not reached',
-  malformed: 'unreadable reply',
+  transport: 'unreachable',
+  malformed: 'invalid reply',
   too_large: 'reply too large',
-  degenerate: 'repeated itself',
+  degenerate: 'repeated text',
   empty: 'empty reply',
   blocked: 'declined to answer',
   cancelled: 'stopped',
@@ -44,5 +44,5 @@ export function healthOf({ last_success_at: success, last_failure: failure }: Pi
     return { tone: 'failed', words: failureWords(failure.kind), at: failure.at };
   }
   if (success) return { tone: 'plain', words: 'answers', at: success };
-  return { tone: 'plain', words: 'not asked in 30 days', at: undefined };
+  return { tone: 'plain', words: 'no calls in 30 days', at: undefined };
 }

@@ -37,10 +37,10 @@ function NeedsMe() {
   const title = waiting.size > 0 ? `Needs you now: ${waiting.size}` : 'Needs you now';
   return (
     <Section title={title} aside={<Anchor size="sm" renderRoot={(props) => <Link {...props} to="/approvals" />}>All approvals</Anchor>}>
-      {query.isPending && <Loading what="what waits" lines={2} />}
+      {query.isPending && <Loading what="approvals" lines={2} />}
       {query.isError && ids.length === 0 && <Failed error={query.error} retry={() => void query.refetch()} />}
       {query.isSuccess && ids.length === 0 && (
-        <Paper withBorder p="md"><Text size="sm">Nothing waits for you. When an agent wants to change something, its exact plan appears here first.</Text></Paper>
+        <Paper withBorder p="md"><Text size="sm">No approvals waiting. When an agent wants to change something, its exact plan appears here first.</Text></Paper>
       )}
       {ids.map((id, index) => <ApprovalCard key={id} id={id} compact keys={index === 0} />)}
     </Section>
@@ -92,10 +92,10 @@ function Sessions() {
   if (query.data.total === 0) {
     return (
       <Empty
-        title="No session yet"
+        title="No sessions yet"
         command={`interlock run 'Why is jellyfin down on homepage-docker?'\n\ncurl -H "Authorization: Bearer $INTERLOCK_TOKEN" -H 'content-type: application/json' \\\n  -d '{"data":"jellyfin is down on homepage-docker"}' \\\n  ${window.location.origin}/api/v1/alerts`}
       >
-        Send an alert, or <Anchor inherit renderRoot={(props) => <Link {...props} to="/chat" />}>ask a question</Anchor>. A token for the second way is made in{' '}
+        Send an alert, or <Anchor inherit renderRoot={(props) => <Link {...props} to="/chat" />}>ask a question</Anchor>. Create the API token for the alert in{' '}
         <Anchor inherit renderRoot={(props) => <Link {...props} to="/settings/$tab" params={{ tab: 'tokens' }} />}>Settings</Anchor>.
       </Empty>
     );
@@ -103,10 +103,10 @@ function Sessions() {
   return (
     <>
       <Section title={open.length > 0 ? `Running: ${open.length}` : 'Running'}>
-        {open.length === 0 ? <Text size="sm" c="dimmed">No agent is at work.</Text> : open.map((session) => <Running key={session.id} session={session} />)}
+        {open.length === 0 ? <Text size="sm" c="dimmed">No session is running.</Text> : open.map((session) => <Running key={session.id} session={session} />)}
       </Section>
       <Section title="Recent" aside={<Anchor size="sm" renderRoot={(props) => <Link {...props} to="/sessions" />}>All sessions</Anchor>}>
-        {ended.length === 0 ? <Text size="sm" c="dimmed">None has ended yet.</Text> : <Recent sessions={ended} />}
+        {ended.length === 0 ? <Text size="sm" c="dimmed">No session has ended yet.</Text> : <Recent sessions={ended} />}
       </Section>
     </>
   );
@@ -119,7 +119,7 @@ function Checks({ checks }: { checks: readonly Check[] }) {
     <ul className="plain-list checks">
       {checks.map((check) => (
         <li key={check.name}>
-          {check.ok ? <Icon name="check" size={14} label="works" /> : <ToneIcon tone="failed" size={14} label="does not work" />}
+          {check.ok ? <Icon name="check" size={14} label="OK" /> : <ToneIcon tone="failed" size={14} label="failed" />}
           <span className="mono">{check.name}</span>
           <span className="dim grow"><Said text={check.detail} /></span>
         </li>
@@ -132,9 +132,9 @@ function Checks({ checks }: { checks: readonly Check[] }) {
 function goodWords(checks: readonly Check[]): string {
   const connections = checks.filter((check) => check.name.startsWith('connection')).length;
   const others = checks.length - connections;
-  const say = (value: number, one: string) => `${plural(value, one)} ${value === 1 ? 'works' : 'work'}`;
-  if (connections === 0) return say(others, 'part');
-  return others === 0 ? say(connections, 'connection') : `${say(connections, 'connection')}, ${say(others, 'other part')}`;
+  const say = (value: number, one: string) => `${plural(value, one)} OK`;
+  if (connections === 0) return say(others, 'component');
+  return others === 0 ? say(connections, 'connection') : `${say(connections, 'connection')}, ${say(others, 'other component')}`;
 }
 
 function Health({ overview }: { overview: Schemas['Overview'] }) {
@@ -161,11 +161,11 @@ function Health({ overview }: { overview: Schemas['Overview'] }) {
       <Paper withBorder p="sm">
         <dl className="facts">
           <dt>Level</dt>
-          <dd><b>{LEVELS[overview.level].name}</b>. {LEVELS[overview.level].says}{overview.four_eyes && ' Somebody else than the owner of a session must approve.'}</dd>
+          <dd><b>{LEVELS[overview.level].name}</b>. {LEVELS[overview.level].says}{overview.four_eyes && ' A person other than the owner of a session must approve.'}</dd>
           <dt>Mode</dt>
           <dd><b>{overview.mode}</b>. {modeSays(overview.mode)}</dd>
           <dt>Writes</dt>
-          <dd>{writes.stopped ? <ToneBadge tone="refused">stopped{writes.by ? ` by ${writes.by}` : ''}</ToneBadge> : 'go, as far as level and mode let them'}</dd>
+          <dd>{writes.stopped ? <ToneBadge tone="refused">stopped{writes.by ? ` by ${writes.by}` : ''}</ToneBadge> : 'allowed, subject to level and mode'}</dd>
           <dt>Sessions</dt>
           <dd>{overview.sessions.filter((each) => each.count > 0).map((each) => `${each.count} ${statusWords(each.status)}`).join(', ') || 'none yet'}</dd>
           <dt>Version</dt>

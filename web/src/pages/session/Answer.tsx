@@ -28,7 +28,7 @@ function verificationWords(action: Schemas['ActionTaken'], running: boolean): { 
       return { tone: 'write', words: 'done; could not be verified' };
     default:
       if (action.receipt === undefined || action.receipt === null) {
-        return running ? { tone: 'write', words: 'running…' } : { tone: 'failed', words: 'began; no receipt, outcome unknown' };
+        return running ? { tone: 'write', words: 'running…' } : { tone: 'failed', words: 'started; no receipt, outcome unknown' };
       }
       if (running) return { tone: 'write', words: 'done; not verified yet' };
       return { tone: 'write', words: 'done; not verified' };
@@ -68,7 +68,7 @@ export function WhatWasDone({ actions, running }: { actions: readonly Schemas['A
   return (
     <section className={classes.done} aria-label="What was done">
       <h3>What was done</h3>
-      {writes.length === 0 && <span className="dim">No action was taken. {actions.length > 0 && `It only read (${plural(actions.length, 'call')}).`}</span>}
+      {writes.length === 0 && <span className="dim">No action was taken. {actions.length > 0 && `Reads only (${plural(actions.length, 'call')}).`}</span>}
       <ul>
         {writes.map((action) => {
           const { tone, words } = verificationWords(action, running);
@@ -141,7 +141,7 @@ function OneAnswer({ answered, onEvidence }: { answered: Answered; onEvidence: (
       {answered.text !== undefined && <ModelFrame><GroundedText text={answered.text} grounds={answered.grounds} onEvidence={onEvidence} /></ModelFrame>}
       {unsupported > 0 && (
         <Text size="xs" c="dimmed" mt={8}>
-          <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are shown by no evidence of this session.
+          <span className={classes.unsupported}>Dotted</span> parts ({unsupported}) are not supported by any evidence of this session.
         </Text>
       )}
     </>
@@ -156,13 +156,13 @@ export function Answer({ detail, entries, onEvidence }: AnswerProps) {
     <>
       <div>
         {first && <OneAnswer answered={first} onEvidence={onEvidence} />}
-        {first?.text === undefined && <Text size="sm" c="dimmed">{detail.error ?? 'There is no answer yet.'}</Text>}
+        {first?.text === undefined && <Text size="sm" c="dimmed">{detail.error ?? 'No answer yet.'}</Text>}
         {first?.text !== undefined && detail.error !== undefined && detail.error !== null && <Text size="sm">{detail.error}</Text>}
         {later.map((one) => (
           <section key={one.run} className={classes.followUp} aria-label={`Follow-up: ${one.question}`}>
             <Text size="sm" fw={600} className="prewrap">{one.by !== undefined && <span className="dim">{one.by}: </span>}{one.question}</Text>
             <OneAnswer answered={one} onEvidence={onEvidence} />
-            {one.text === undefined && <Text size="sm" c="dimmed">{isOpen(one.status) ? 'It is being answered…' : 'It ended without an answer.'}</Text>}
+            {one.text === undefined && <Text size="sm" c="dimmed">{isOpen(one.status) ? 'Answer in progress…' : 'The session ended without an answer.'}</Text>}
           </section>
         ))}
       </div>

@@ -22,9 +22,9 @@ function tell(error: unknown): void {
 }
 
 const CANCELLED: Record<string, string> = {
-  cancelled: 'It was cancelled.',
-  requested: 'It was asked to stop; it stops at the next safe place.',
-  ended: 'It had ended before.',
+  cancelled: 'The session was cancelled.',
+  requested: 'The session is stopping. It ends after the current step.',
+  ended: 'The session had already ended.',
 };
 
 /** What became of the writes: seen as expected, seen otherwise, not seen (yet). */
@@ -63,7 +63,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
   const askCancel = async () => {
     const yes = await confirm({
       title: 'Cancel this session?',
-      body: 'Nothing new begins. A write that already runs is not cut off: it ends, gets its receipt and is verified. What waits for approval is withdrawn.',
+      body: 'No new call starts. A write in progress is not interrupted: it runs to its end, gets a receipt and is verified. Plans that wait for approval are withdrawn.',
       danger: true,
       confirmLabel: 'Cancel the session',
     });
@@ -72,7 +72,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
   const askRemove = async () => {
     const yes = await confirm({
       title: 'Delete this session?',
-      body: 'It disappears from lists. Its record stays, and it can be restored.',
+      body: 'The session is removed from all lists. Its record is kept, and it can be restored.',
       danger: true,
       confirmLabel: 'Delete',
     });
@@ -83,11 +83,11 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
   useShortcut('c', 'Cancel the session', () => void askCancel(), { enabled: can });
 
   const said = (done: boolean, what: string) => {
-    notifications.show({ message: done ? `${what} copied.` : 'The browser did not let the page copy.' });
+    notifications.show({ message: done ? `${what} copied.` : 'Copying failed: the browser denied access to the clipboard.' });
   };
-  const copyLink = () => void copy(`${window.location.origin}/sessions/${detail.id}`).then((done) => { said(done, 'The link was'); });
+  const copyLink = () => void copy(`${window.location.origin}/sessions/${detail.id}`).then((done) => { said(done, 'Link'); });
   const copyMarkdown = () =>
-    void api.text(`/sessions/${detail.id}/markdown`).then(copy).then((done) => { said(done, 'The session as Markdown was'); }, tell);
+    void api.text(`/sessions/${detail.id}/markdown`).then(copy).then((done) => { said(done, 'Session'); }, tell);
 
   return (
     <header>
@@ -134,8 +134,8 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
       </Group>
       {deleted && (
         <Group gap="sm" mt={8} role="status">
-          <span>This session was deleted{detail.deleted_at ? <> <Ago at={detail.deleted_at} /></> : ''}. It is in no list, and only those who may restore it see it.</span>
-          <Button size="compact-sm" variant="default" loading={restore.isPending} onClick={() => { restore.mutate(); }}>Restore it</Button>
+          <span>This session was deleted{detail.deleted_at ? <> <Ago at={detail.deleted_at} /></> : ''}. It is hidden from all lists. Only people who may restore it can see it.</span>
+          <Button size="compact-sm" variant="default" loading={restore.isPending} onClick={() => { restore.mutate(); }}>Restore</Button>
         </Group>
       )}
     </header>

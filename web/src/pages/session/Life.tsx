@@ -14,18 +14,18 @@ import classes from './session.module.css';
 import { Why } from './Why';
 
 function holdWords(hold: Hold): { tone: Tone; words: ReactNode } {
-  const by = hold.by ?? 'somebody';
+  const by = hold.by ?? 'an unknown person';
   switch (hold.state) {
     case 'open':
-      return { tone: 'waiting', words: 'waits for a human' };
+      return { tone: 'waiting', words: 'waiting for approval' };
     case 'approved':
       return { tone: 'write', words: <>approved by <strong>{by}</strong></> };
     case 'denied':
       return { tone: 'refused', words: <>denied by <strong>{by}</strong>{hold.reason ? `: ${hold.reason}` : ''}</> };
     case 'edited':
-      return { tone: 'plain', words: <>plan edited by <strong>{by}</strong>; the new one went through the whole gate</> };
+      return { tone: 'plain', words: <>plan edited by <strong>{by}</strong>; the gate checked the new plan</> };
     case 'expired':
-      return { tone: 'refused', words: 'nobody decided in time' };
+      return { tone: 'refused', words: 'expired without a decision' };
   }
 }
 
@@ -51,8 +51,8 @@ export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: st
       {life.proposed && <Step tone="plain" at={life.at}>proposed by the model</Step>}
       {life.refusals.map((refusal) => (
         <Step key={refusal.at + refusal.code} tone="refused" at={refusal.at}>
-          <Why refusal={refusal} before={rewritten ? 'as proposed it was refused:' : 'refused:'} />
-          {rewritten && life.ran !== undefined && <div>Code rewrote it, and what ran is shown.</div>}
+          <Why refusal={refusal} before={rewritten ? 'the original proposal was refused:' : 'refused:'} />
+          {rewritten && life.ran !== undefined && <div>Code rewrote the call. The rewritten call is shown.</div>}
         </Step>
       ))}
       {life.holds.map((hold) => {
@@ -64,7 +64,7 @@ export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: st
           </Step>
         );
       })}
-      {life.permit !== undefined && life.holds.length === 0 && <Step tone={kind}>allowed by the gate: a {life.kind ?? 'read'}</Step>}
+      {life.permit !== undefined && life.holds.length === 0 && <Step tone={kind}>allowed by the gate as a {life.kind ?? 'read'}</Step>}
       {life.startedAt !== undefined && !receipt && <Step tone={kind} at={life.startedAt}>running since <Ago at={life.startedAt} /></Step>}
       {receipt && (
         <Step tone={receipt.outcome === 'succeeded' ? kind : 'failed'} at={receipt.finishedAt}>
@@ -74,11 +74,11 @@ export function Life({ life, onEvidence }: { life: CallLife; onEvidence: (id: st
       )}
       {verification && (
         <Step tone={verification.outcome === 'verified' ? 'verified' : verification.outcome === 'failed' ? 'failed' : kind} at={verification.at}>
-          {verification.outcome === undefined && <>must still be observed: {expectationWords(verification.expectation)}</>}
+          {verification.outcome === undefined && <>to be verified: {expectationWords(verification.expectation)}</>}
           {verification.outcome === 'verified' && <>verified: {expectationWords(verification.expectation)}</>}
-          {verification.outcome === 'failed' && <>not as expected: {expectationWords(verification.expectation)} was not seen</>}
-          {verification.outcome === 'observed' && <>observed: the resource was read afterwards; nothing in particular was expected</>}
-          {verification.outcome === 'inconclusive' && <>inconclusive: the reading could not tell</>}
+          {verification.outcome === 'failed' && <>not as expected: {expectationWords(verification.expectation)} was not observed</>}
+          {verification.outcome === 'observed' && <>observed: the resource was read afterwards; no particular state was expected</>}
+          {verification.outcome === 'inconclusive' && <>inconclusive: the reading does not show the result</>}
           {verification.evidence !== undefined && (
             <>
               {' '}

@@ -26,7 +26,7 @@ function AsTable({ columns, rows }: { columns: readonly string[]; rows: readonly
           ))}
         </Table.Tbody>
       </Table>
-      {rows.length > ROWS && <Text size="xs" c="dimmed">The first {ROWS} of {rows.length} rows; “copy” has all of them.</Text>}
+      {rows.length > ROWS && <Text size="xs" c="dimmed">The first {ROWS} of {rows.length} rows. “Copy” copies all of them.</Text>}
     </Table.ScrollContainer>
   );
 }
@@ -45,11 +45,11 @@ function Data({ data }: { data: unknown }) {
       <Text size="xs" c="dimmed">
         {exit !== undefined && `exit code ${exit}`}
         {whole !== undefined && ` · ${bytes(whole)}`}
-        {found.truncated === true && ' · cut, because it was too long'}
+        {found.truncated === true && ' · shortened, because it was too long'}
       </Text>
       {stdout !== undefined && stdout !== '' && <CodeBlock text={stdout.trimEnd()} label="output" maxLines={16} />}
       {stderr !== undefined && stderr !== '' && <CodeBlock text={stderr.trimEnd()} label="error output" />}
-      {(stdout ?? '') === '' && (stderr ?? '') === '' && <Text size="sm" c="dimmed">It printed nothing.</Text>}
+      {(stdout ?? '') === '' && (stderr ?? '') === '' && <Text size="sm" c="dimmed">No output.</Text>}
     </Stack>
   );
 }
@@ -60,7 +60,7 @@ export function Output({ session, evidence }: { session: string; evidence: strin
     staleTime: Infinity,
   });
   const [asTable, setAsTable] = useState(false);
-  if (found.isPending) return <Loading what="what it read" lines={2} />;
+  if (found.isPending) return <Loading what="the evidence" lines={2} />;
   if (found.isError) return <Failed error={found.error} retry={() => void found.refetch()} />;
   const data: unknown = found.data.data;
   const table = tableOf(data);
@@ -69,16 +69,16 @@ export function Output({ session, evidence }: { session: string; evidence: strin
       <Group gap="xs" justify="space-between">
         <Text size="xs" c="dimmed">
           evidence <Mono title={evidence}>{evidence.slice(0, 12)}</Mono> · read <Ago at={found.data.taken_at} />
-          {!found.data.command && found.data.tool === 'code.observe' && ' by Interlock itself'}
+          {!found.data.command && found.data.tool === 'code.observe' && ' by Interlock'}
         </Text>
         <Group gap={2}>
           {table !== undefined && (
             <Button size="compact-xs" variant="subtle" color="gray" aria-pressed={asTable} onClick={() => { setAsTable(!asTable); }}>
-              {asTable ? 'as it is' : 'as table'}
+              {asTable ? 'as text' : 'as table'}
             </Button>
           )}
           <Anchor size="xs" c="dimmed" href={`/api/v1/sessions/${session}/evidence/${evidence}`} target="_blank" rel="noreferrer">open</Anchor>
-          <CopyButton text={text(facts(data), 'stdout') ?? JSON.stringify(data, null, 2)} label="Copy what it read" />
+          <CopyButton text={text(facts(data), 'stdout') ?? JSON.stringify(data, null, 2)} label="Copy the output" />
         </Group>
       </Group>
       {found.data.walls && (
@@ -86,7 +86,7 @@ export function Output({ session, evidence }: { session: string; evidence: strin
           {found.data.walls.sentence}
         </Text>
       )}
-      {found.data.command && <Text size="xs" component="div" className="prewrap">asked: <Mono>{found.data.command}</Mono></Text>}
+      {found.data.command && <Text size="xs" component="div" className="prewrap">command: <Mono>{found.data.command}</Mono></Text>}
       {asTable && table ? <AsTable {...table} /> : <Data data={data} />}
     </Stack>
   );

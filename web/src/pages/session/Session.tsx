@@ -154,7 +154,7 @@ function SessionPage({ id }: { id: string }) {
   return (
     <div ref={page} className={classes.page} style={{ height }}>
       <Header detail={detail} resource={resource} onChanged={watch.refresh} />
-      {connection === 'lost' && running && <Text size="sm" c="dimmed" role="status">The line to the server is lost; it comes back by itself, and nothing is missed.</Text>}
+      {connection === 'lost' && running && <Text size="sm" c="dimmed" role="status">The connection to the server is lost. The page reconnects automatically, and no event is missed.</Text>}
       {partial !== undefined && <Failed error={partial} retry={watch.retry} />}
       {narrow ? (
         <>

@@ -34,7 +34,7 @@ export function TimelinePane({ lines, ready, follow, open, onToggle, onEvidence,
           <div className={classes.stage}>
             <span>{name}</span>
             {columns.length === 1 && only && <span className="dim">{only.agent}{only.model !== undefined && ` · ${only.model}`}</span>}
-            {columns.length > 1 && <span className="dim">{columns.length} agents side by side</span>}
+            {columns.length > 1 && <span className="dim">{columns.length} agents in parallel</span>}
             {status && <StatusBadge status={status} />}
             {error !== undefined && <Text size="sm" c="dimmed" fw={400}>{error}</Text>}
           </div>
@@ -78,7 +78,7 @@ export function TimelinePane({ lines, ready, follow, open, onToggle, onEvidence,
     <>
       {lines.length === 0 ? (
         <div style={{ padding: 16 }}>
-          {ready ? <Empty title="Nothing has happened yet">It waits for a free worker. Every step appears here as it is taken.</Empty> : <Loading what="the timeline" lines={8} />}
+          {ready ? <Empty title="Nothing has happened yet">The session waits for a free worker. Every step appears here as it happens.</Empty> : <Loading what="the timeline" lines={8} />}
         </div>
       ) : (
         <VirtualList items={lines} keyOf={lineKey} render={render} estimate={34} label="Timeline" follow={follow} target={target} toEnd={toEnd} current={current} />

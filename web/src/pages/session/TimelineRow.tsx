@@ -71,7 +71,7 @@ export function CallHead({ life }: { life: CallLife }) {
 /** The holds that waited while this page was open. */
 const watched = new Set<string>();
 
-const VERIFIED: Record<string, string> = { verified: 'verified', failed: 'seen otherwise', observed: 'observed', inconclusive: 'could not be told' };
+const VERIFIED: Record<string, string> = { verified: 'verified', failed: 'not as expected', observed: 'observed', inconclusive: 'inconclusive' };
 
 function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallLife; anchor: string; at: string; open: boolean; onToggle: () => void; onEvidence: (id: string) => void }) {
   const now = standing(life);
@@ -93,13 +93,13 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
           rewritten by code: the model proposed <Mono>{headline({ ...life, ran: undefined })}</Mono> ({rewritten.code})
         </div>
       )}
-      {!open && card === undefined && hold?.state === 'denied' && <div>denied by {hold.by ?? 'somebody'}{hold.reason ? `: ${hold.reason}` : ''}</div>}
-      {!open && card === undefined && hold?.state === 'expired' && <div className="dim">nobody decided in time; nothing ran</div>}
-      {!open && card === undefined && hold?.state === 'approved' && <div className="dim">approved by {hold.by ?? 'somebody'}</div>}
+      {!open && card === undefined && hold?.state === 'denied' && <div>denied by {hold.by ?? 'an unknown person'}{hold.reason ? `: ${hold.reason}` : ''}</div>}
+      {!open && card === undefined && hold?.state === 'expired' && <div className="dim">expired without a decision; nothing ran</div>}
+      {!open && card === undefined && hold?.state === 'approved' && <div className="dim">approved by {hold.by ?? 'an unknown person'}</div>}
       {!open && card === undefined && life.receipt && life.receipt.outcome !== 'succeeded' && <div>{life.receipt.summary}</div>}
       {!open && verification?.at !== undefined && verification.outcome !== undefined && (
         <div className="dim">
-          {VERIFIED[verification.outcome] ?? 'looked at'} at {new Date(verification.at).toLocaleTimeString([], { hour12: false })}{' '}
+          {VERIFIED[verification.outcome] ?? 'checked'} at {new Date(verification.at).toLocaleTimeString([], { hour12: false })}{' '}
           {verification.evidence === undefined ? 'by reading' : <button type="button" className={classes.link} onClick={() => { onEvidence(verification.evidence ?? ''); }}>by reading</button>}
         </div>
       )}
@@ -115,7 +115,7 @@ function CallRow({ life, anchor, at, open, onToggle, onEvidence }: { life: CallL
           {life.ran !== undefined && <Arguments value={life.ran} label="Arguments as they ran" />}
           {life.evidence.map((id) => (
             <button key={id} type="button" className={classes.link} onClick={() => { onEvidence(id); }}>
-              show what it read
+              show the output
             </button>
           ))}
         </div>
@@ -134,7 +134,7 @@ const NOTES: Record<string, string> = {
   mention: 'mentioned',
   provider_fallback: 'another model took over',
   google_search_result: 'searched the web',
-  code_execution: 'the model ran code at its provider',
+  code_execution: 'the provider ran code for the model',
 };
 
 interface TimelineRowProps {
@@ -170,7 +170,7 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
     }
     case 'text':
       return (
-        <Line anchor={anchor} at={row.at} tone="plain" head={<strong>{row.live ? 'the model writes…' : 'the model said'}</strong>}>
+        <Line anchor={anchor} at={row.at} tone="plain" head={<strong>{row.live ? 'the model is writing…' : 'model'}</strong>}>
           <div className={classes.prose} aria-busy={row.live}><Markdown text={row.text} /></div>
         </Line>
       );
@@ -178,7 +178,7 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
       return <CallRow life={row.life} anchor={anchor} at={row.at} open={open} onToggle={toggle} onEvidence={onEvidence} />;
     case 'refused_answer':
       return (
-        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong className={classes.word}>refused</strong> {row.text === '' ? 'what the model replied' : 'an answer'}</>}>
+        <Line anchor={anchor} at={row.at} tone="refused" head={<><strong className={classes.word}>refused</strong> {row.text === '' ? 'a reply of the model' : 'an answer'}</>}>
           {row.text !== '' && <blockquote className={classes.claim}>{row.text}</blockquote>}
           <Why refusal={row.refusal} />
         </Line>
@@ -188,9 +188,9 @@ export const TimelineRow = memo(function TimelineRow({ row, open, onToggle, onEv
         <Line anchor={anchor} at={row.at} tone={row.replaced ? 'refused' : 'plain'} open={open} onToggle={toggle} head={<><strong className={row.replaced ? classes.word : undefined}>{row.replaced ? 'refused and replaced' : 'answered'}</strong> {!open && <span className="dim">{firstLine(row.text)}</span>}</>}>
           {row.replaced && (
             <div>
-              The model claimed what no receipt shows ({row.replaced.category}):
+              The model claimed a result that no receipt shows ({row.replaced.category}):
               {row.proposed !== undefined && <blockquote className={classes.claim}>{row.proposed}</blockquote>}
-              It was withheld.
+              The answer was withheld.
             </div>
           )}
           {open && row.head && <HeadLines head={row.head} />}

@@ -54,7 +54,7 @@ export function ToolsPane(props: ToolsPaneProps) {
               <Life life={life} onEvidence={onEvidence} />
               <Arguments value={life.ran ?? life.arguments} label={life.ran === undefined ? 'Arguments' : 'Arguments as they ran'} />
               {life.evidence.map((id) => <Output key={id} session={session} evidence={id} />)}
-              {life.evidence.length === 0 && life.receipt && <span className="dim">It left no evidence beside its receipt.</span>}
+              {life.evidence.length === 0 && life.receipt && <span className="dim">No evidence besides the receipt.</span>}
             </div>
           )}
         </div>
@@ -82,8 +82,8 @@ export function ToolsPane(props: ToolsPaneProps) {
       {shown.length === 0 ? (
         <div style={{ padding: 16 }}>
           {calls.length === 0
-            ? <Empty title="No call yet">Each tool the model asks for appears here, with the gate’s decision and what it read.</Empty>
-            : <Empty title="No call fits">Of {calls.length} calls none fits the filter. Choose “all” and clear the search to see them.</Empty>}
+            ? <Empty title="No calls yet">Every tool call of the model appears here, with the gate’s decision and the output.</Empty>
+            : <Empty title="No call matches">None of {calls.length} calls matches. Choose “all” and clear the search to see them.</Empty>}
         </div>
       ) : (
         <VirtualList items={shown} keyOf={callKey} render={render} estimate={32} label="Calls" follow={follow} target={target} />

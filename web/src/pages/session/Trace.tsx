@@ -23,7 +23,7 @@ function InteractionRow({ found }: { found: Interaction }) {
   const parts = [
     found.inputTokens !== undefined && `${count(found.inputTokens)} tokens in`,
     found.outputTokens !== undefined && `${count(found.outputTokens)} out`,
-    found.firstSeconds !== undefined && `first word after ${duration(found.firstSeconds)}`,
+    found.firstSeconds !== undefined && `first token after ${duration(found.firstSeconds)}`,
     found.seconds !== undefined && `took ${duration(found.seconds)}`,
   ].filter((part) => part !== false);
   return (
@@ -38,13 +38,13 @@ function InteractionRow({ found }: { found: Interaction }) {
       </button>
       {open && (
         <div className={classes.toolBody}>
-          {found.failed && <Text size="sm">It failed: {found.failed}</Text>}
-          {found.thinking !== undefined && found.thinking !== '' && <CodeBlock text={found.thinking} label="what it thought" />}
-          {found.text !== undefined && found.text !== '' && <CodeBlock text={found.text} label="what it said" />}
-          {found.calls.length > 0 && <div><div className={classes.label}>What it asked for</div><JsonView value={found.calls} label="what it asked for" /></div>}
-          {found.request !== undefined && <CodeBlock text={found.request} label="what was sent" maxLines={20} />}
-          {found.reply !== undefined && <CodeBlock text={found.reply} label="what came back" maxLines={20} />}
-          <div><div className={classes.label}>Everything that was kept about it</div><JsonView value={found.whole} label="everything" /></div>
+          {found.failed && <Text size="sm">Failed: {found.failed}</Text>}
+          {found.thinking !== undefined && found.thinking !== '' && <CodeBlock text={found.thinking} label="thinking" />}
+          {found.text !== undefined && found.text !== '' && <CodeBlock text={found.text} label="text" />}
+          {found.calls.length > 0 && <div><div className={classes.label}>Tool calls</div><JsonView value={found.calls} label="tool calls" /></div>}
+          {found.request !== undefined && <CodeBlock text={found.request} label="request" maxLines={20} />}
+          {found.reply !== undefined && <CodeBlock text={found.reply} label="response" maxLines={20} />}
+          <div><div className={classes.label}>Full record</div><JsonView value={found.whole} label="full record" /></div>
         </div>
       )}
     </div>
@@ -66,8 +66,8 @@ function StepRow({ step }: { step: Step }) {
       {open && (
         <div className={classes.toolBody}>
           {step.at !== undefined && <Text size="xs" c="dimmed">{exact(step.at)}</Text>}
-          <div><div className={classes.label}>Asked</div><JsonView value={step.input} label="what was asked" /></div>
-          <div><div className={classes.label}>Answered</div><JsonView value={step.outcome} label="the answer" /></div>
+          <div><div className={classes.label}>Input</div><JsonView value={step.input} label="input" /></div>
+          <div><div className={classes.label}>Decision</div><JsonView value={step.outcome} label="decision" /></div>
         </div>
       )}
     </div>
@@ -83,13 +83,13 @@ function Verdict({ trace }: { trace: Schemas['TraceForm'] }) {
         <Stack gap={4} className="grow">
           <Text size="sm" fw={600}>
             {trace.replayed === true
-              ? `The same again: all ${plural(trace.decisions, 'decision')} came out as they stand in the record.`
-              : `Not the same: of ${plural(trace.decisions, 'decision')} ${trace.differences.length === 0 ? 'some' : trace.differences.length} came out differently.`}
+              ? `Replay matches: all ${plural(trace.decisions, 'decision')} are the same as in the record.`
+              : `Replay differs: ${trace.differences.length === 0 ? 'some' : trace.differences.length} of ${plural(trace.decisions, 'decision')} differ from the record.`}
           </Text>
           <Text size="sm" c="dimmed">
             {trace.replayed === true
-              ? 'The gate was asked everything once more, with the same facts. Nothing ran.'
-              : 'Either the rules changed since this run, or the record was altered. Nothing ran. `interlock audit verify` tells whether the record is intact.'}
+              ? 'The gate decided again on every recorded input. Nothing ran.'
+              : 'Either the rules changed since this run, or the record was altered. Nothing ran. Run `interlock audit verify` to check whether the record is intact.'}
           </Text>
           {trace.differences.map((difference) => <Mono key={difference}>{difference}</Mono>)}
         </Stack>
@@ -147,7 +147,7 @@ export function Trace() {
       }
     >
       <Text size="sm" c="dimmed">
-        Everything a model was asked and answered, and every question to the gate, in order. A replay asks the gate everything again and compares; it runs nothing.
+        Every request to a model with its reply, and every question to the gate with its decision, in order. A replay computes every decision again and compares; it runs nothing.
       </Text>
       {replay.isError && <Failed error={replay.error} retry={() => void replay.refetch()} />}
       {replay.data && <Verdict trace={replay.data} />}
@@ -162,12 +162,12 @@ export function Trace() {
           <Tabs.Panel value="models" pt="sm">
             <Text size="xs" c="dimmed" className="prewrap">run <Mono>{trace.data.run}</Mono> · {count(input)} tokens in · {count(output)} out</Text>
             {interactions.length === 0
-              ? <Empty title="No model was asked">This run ended before a model was asked anything.</Empty>
+              ? <Empty title="No model calls">This run ended before the first request to a model.</Empty>
               : <Many items={interactions} render={(found) => <InteractionRow key={found.key} found={found} />} />}
           </Tabs.Panel>
           <Tabs.Panel value="gate" pt="sm">
             {steps.length === 0
-              ? <Empty title="The gate was not asked">No proposal reached the gate in this run.</Empty>
+              ? <Empty title="No decisions">No proposal reached the gate in this run.</Empty>
               : <Many items={steps} render={(step) => <StepRow key={step.key} step={step} />} />}
           </Tabs.Panel>
         </Tabs>

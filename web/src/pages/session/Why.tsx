@@ -21,16 +21,16 @@ export function Why({ refusal, before }: { refusal: Refusal; before?: string }) 
           {open ? 'less' : 'why?'}
         </button>
       </div>
-      {refusal.hint !== undefined && <div className="dim">What helps: <Said text={refusal.hint} /></div>}
+      {refusal.hint !== undefined && <div className="dim">What to do: <Said text={refusal.hint} /></div>}
       {open && (
         <div className={classes.whyFacts}>
           <div>
-            The rule <strong>{ruleWords(refusal.rule)}</strong> decided. Code decides from facts; the model was told this and could try another way.{' '}
+            The rule <strong>{ruleWords(refusal.rule)}</strong> decided. The model was told this and could try another way.{' '}
             <Anchor href={`/docs/errors/${encodeURIComponent(refusal.code)}`} target="_blank" rel="noreferrer" size="sm">
               What {refusal.code} means
             </Anchor>
           </div>
-          {details !== undefined && Object.keys(details).length > 0 && <JsonView value={details} label="the facts it decided by" />}
+          {details !== undefined && Object.keys(details).length > 0 && <JsonView value={details} label="facts of the decision" />}
         </div>
       )}
     </div>

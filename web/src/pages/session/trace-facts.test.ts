@@ -31,11 +31,11 @@ describe('a call to a model', () => {
 
 describe('a question to the gate', () => {
   it.each([
-    [{ ask: 'decide', call: { tool: 't', arguments: { command: 'ls' } } }, { answer: 'refused', code: 'X' }, 'may this run?', 't ls', 'refused: X', 'refused'],
-    [{ ask: 'decide', call: { tool: 't' } }, { answer: 'allowed', kind: 'write' }, 'may this run?', 't', 'allowed', 'write'],
-    [{ ask: 'redeem' }, { answer: 'held' }, 'a human approved it: may it run?', '', 'held', 'waiting'],
-    [{ ask: 'begin', permit: 'p' }, 'started', 'use the permit', 'p', 'started', 'plain'],
-    [{ ask: 'answer', text: 'done' }, { released: 'completed', replaced: true }, 'may this be the answer?', 'done', 'replaced', 'refused'],
+    [{ ask: 'decide', call: { tool: 't', arguments: { command: 'ls' } } }, { answer: 'refused', code: 'X' }, 'decide on a call', 't ls', 'refused: X', 'refused'],
+    [{ ask: 'decide', call: { tool: 't' } }, { answer: 'allowed', kind: 'write' }, 'decide on a call', 't', 'allowed', 'write'],
+    [{ ask: 'redeem' }, { answer: 'held' }, 'decide on an approved plan', '', 'held', 'waiting'],
+    [{ ask: 'begin', permit: 'p' }, 'started', 'use permit', 'p', 'started', 'plain'],
+    [{ ask: 'answer', text: 'done' }, { released: 'completed', replaced: true }, 'decide on the answer', 'done', 'replaced', 'refused'],
     [{ ask: 'something_new' }, null, 'something new', '', 'noted', 'plain'],
   ])('%j', (input, outcome, ask, about, answer, tone) => {
     expect(stepOf({ number: 1, input, outcome }, 0)).toMatchObject({ ask, about, answer, tone });

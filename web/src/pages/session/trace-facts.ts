@@ -80,16 +80,16 @@ export interface Step {
 }
 
 const ASKS: Record<string, string> = {
-  open: 'open the session',
-  decide: 'may this run?',
-  begin: 'use the permit',
-  settle: 'here is the receipt',
-  answer: 'may this be the answer?',
-  redeem: 'a human approved it: may it run?',
-  rediscover: 'this is what is there now',
-  observe: 'this was seen after the write',
-  conclude: 'end the work',
-  mention: 'a human named this',
+  open: 'open session',
+  decide: 'decide on a call',
+  begin: 'use permit',
+  settle: 'record receipt',
+  answer: 'decide on the answer',
+  redeem: 'decide on an approved plan',
+  rediscover: 'current state',
+  observe: 'reading after a write',
+  conclude: 'end of session',
+  mention: 'mention by a person',
 };
 
 function toneOf(answer: string, outcome: Facts): Tone {

@@ -32,8 +32,8 @@ export function BulkBar({ selected, titles, onDone }: BulkBarProps) {
     const many = plural(selected.size, 'session');
     const yes = await confirm(
       action === 'cancel'
-        ? { title: `Cancel ${many}?`, body: 'Nothing new begins in them. Writes that already run end and are verified. What has ended stays as it is.', danger: true, confirmLabel: `Cancel ${many}` }
-        : { title: `Delete ${many}?`, body: 'They disappear from lists; their record stays and each can be restored. What still runs is not deleted.', danger: true, confirmLabel: `Delete ${many}` },
+        ? { title: `Cancel ${many}?`, body: 'No new call starts in them. Writes in progress run to their end and are verified. Sessions that have ended do not change.', danger: true, confirmLabel: `Cancel ${many}` }
+        : { title: `Delete ${many}?`, body: 'They are removed from all lists. Their record is kept, and each can be restored. Running sessions are not deleted.', danger: true, confirmLabel: `Delete ${many}` },
     );
     if (yes) send.mutate({ sessions: [...selected].slice(0, MOST), action });
   };
@@ -45,8 +45,8 @@ export function BulkBar({ selected, titles, onDone }: BulkBarProps) {
           <Text size="sm">{plural(selected.size, 'session')} selected</Text>
           <Button size="compact-xs" variant="default" loading={send.isPending} onClick={() => void ask('cancel')}>Cancel…</Button>
           <Button size="compact-xs" variant="default" loading={send.isPending} onClick={() => void ask('delete')}>Delete…</Button>
-          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => { onDone(new Set()); }}>Select none</Button>
-          {selected.size > MOST && <Text size="xs" c="dimmed">The first {MOST} are taken at once.</Text>}
+          <Button size="compact-xs" variant="subtle" color="gray" onClick={() => { onDone(new Set()); }}>Clear selection</Button>
+          {selected.size > MOST && <Text size="xs" c="dimmed">The first {MOST} are processed at once.</Text>}
         </Group>
       )}
       {send.isError && <Failed error={send.error} />}
@@ -57,7 +57,7 @@ export function BulkBar({ selected, titles, onDone }: BulkBarProps) {
         <List size="sm" spacing={4} listStyleType="none">
           {done?.results.map((result) => (
             <List.Item key={result.session} icon={<ToneIcon tone={result.error ? 'failed' : 'plain'} label={result.error ? 'not done' : 'done'} />}>
-              {titles.get(result.session) ?? result.session}: {result.error ?? (done.action === 'cancel' ? 'asked to stop' : 'deleted')}
+              {titles.get(result.session) ?? result.session}: {result.error ?? (done.action === 'cancel' ? 'stopping' : 'deleted')}
             </List.Item>
           ))}
         </List>

@@ -18,7 +18,7 @@ import { filterCount, FIRST_SIZE, LIST, listQuery } from './query';
 import { Views } from './Views';
 
 function Nothing({ filtered }: { filtered: boolean }) {
-  if (filtered) return <Empty title="No session fits">Nothing fits these filters. Clear them, or choose the view “All”.</Empty>;
+  if (filtered) return <Empty title="No session matches">Clear the filters, or choose the view “All”.</Empty>;
   const alert = [
     `curl -X POST ${window.location.origin}/api/v1/alerts \\`,
     "  -H 'authorization: Bearer '$INTERLOCK_TOKEN \\",
@@ -27,7 +27,7 @@ function Nothing({ filtered }: { filtered: boolean }) {
   ].join('\n');
   return (
     <Empty title="No sessions yet" command={alert}>
-      A session begins with an alert or with a question. Send one alert with a token from <Anchor component={Link} size="sm" to="/settings/tokens">your settings</Anchor>, or{' '}
+      A session starts with an alert or a question. Send one alert with a token from <Anchor component={Link} size="sm" to="/settings/tokens">your settings</Anchor>, or{' '}
       <Anchor component={Link} size="sm" to="/chat">ask something</Anchor>.
     </Empty>
   );

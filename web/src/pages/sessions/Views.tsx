@@ -14,7 +14,7 @@ const BUILT_IN = [
   { id: 'all', name: 'All', query: '' },
   { id: 'waiting', name: 'Waiting', query: 'status=held' },
   { id: 'running', name: 'Running', query: 'status=pending,in_progress,cancelling' },
-  { id: 'wrong', name: 'Went wrong', query: 'status=failed,timed_out,unverified' },
+  { id: 'wrong', name: 'Failed', query: 'status=failed,timed_out,unverified' },
 ] as const;
 
 function SaveView({ query }: { query: string }) {
@@ -35,7 +35,7 @@ function SaveView({ query }: { query: string }) {
       <Popover.Dropdown>
         <form onSubmit={(event) => { event.preventDefault(); if (name.trim() !== '') save.mutate({ name: name.trim(), query }); }}>
           <Stack gap="sm">
-            <TextInput size="xs" label="What to call it" value={name} maxLength={80} onChange={(event) => { setName(event.currentTarget.value); }} data-autofocus />
+            <TextInput size="xs" label="Name" value={name} maxLength={80} onChange={(event) => { setName(event.currentTarget.value); }} data-autofocus />
             {save.isError && <Failed error={save.error} />}
             <Button size="xs" type="submit" loading={save.isPending} disabled={name.trim() === ''}>Save</Button>
           </Stack>
@@ -55,7 +55,7 @@ export function Views({ query, change }: { query: string; change: Change }) {
   const active = views.find((view) => viewOf(view.query) === now);
   const mine = own.data?.views.find((view) => view.id === active?.id);
   const askRemove = async (view: Schemas['View']) => {
-    if (await confirm({ title: `Forget the view “${view.name}”?`, body: 'The sessions stay as they are.', confirmLabel: 'Forget it' })) remove.mutate(view);
+    if (await confirm({ title: `Delete the view “${view.name}”?`, body: 'The sessions are not changed.', confirmLabel: 'Delete' })) remove.mutate(view);
   };
   return (
     <Group justify="space-between" gap={4} wrap="nowrap" align="center">
@@ -71,8 +71,8 @@ export function Views({ query, change }: { query: string; change: Change }) {
         </Tabs.List>
       </Tabs>
       {mine && (
-        <Tooltip label={`Forget the view “${mine.name}”`}>
-          <ActionIcon size="sm" variant="subtle" color="gray" aria-label={`Forget the view ${mine.name}`} onClick={() => void askRemove(mine)}><Icon name="trash" size={14} /></ActionIcon>
+        <Tooltip label={`Delete the view “${mine.name}”`}>
+          <ActionIcon size="sm" variant="subtle" color="gray" aria-label={`Delete the view ${mine.name}`} onClick={() => void askRemove(mine)}><Icon name="trash" size={14} /></ActionIcon>
         </Tooltip>
       )}
       {active === undefined && <SaveView query={now} />}

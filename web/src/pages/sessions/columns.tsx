@@ -55,8 +55,8 @@ export const COLUMNS: readonly Column<Summary>[] = [
   { key: 'owner', title: 'Owner', hidden: true, value: (row) => row.owner, render: (row) => row.owner ?? <span className="dim">{row.channel}</span> },
   { key: 'tokens', title: 'Tokens', align: 'right', value: ({ usage }) => usage.input_tokens + usage.output_tokens, render: ({ usage }) => <Tokens usage={usage} /> },
   { key: 'cost', title: 'Cost', align: 'right', value: ({ usage }) => usage.cost, render: ({ usage }) => <span title="In dollars, where prices are configured.">{money(usage.cost)}</span> },
-  { key: 'duration', title: 'Took', sortable: true, align: 'right', value: seconds, render: (row) => <Took session={row} /> },
-  { key: 'created_at', title: 'Began', sortable: true, align: 'right', value: (row) => row.created_at, render: (row) => <Ago at={row.created_at} /> },
+  { key: 'duration', title: 'Duration', sortable: true, align: 'right', value: seconds, render: (row) => <Took session={row} /> },
+  { key: 'created_at', title: 'Started', sortable: true, align: 'right', value: (row) => row.created_at, render: (row) => <Ago at={row.created_at} /> },
   { key: 'last_interaction_at', title: 'Last change', sortable: true, align: 'right', hidden: true, value: (row) => row.last_interaction_at, render: (row) => <Ago at={row.last_interaction_at} /> },
 ];
 

@@ -18,15 +18,15 @@ export function About() {
       <Paper withBorder p="md">
         <Title order={2} size="h5" mb="sm">Interlock {data.version}</Title>
         <Text size="sm">The model proposes; code decides.</Text>
-        <Text size="sm" c="dimmed">Runs since <Ago at={data.started_at} />{data.demo ? ', with a simulated cluster' : ''}.</Text>
+        <Text size="sm" c="dimmed">Started <Ago at={data.started_at} />{data.demo ? ', with a simulated cluster' : ''}.</Text>
       </Paper>
       <Paper withBorder p="md">
         <Title order={2} size="h5" mb="sm">API</Title>
         <Stack gap="sm">
           <Text size="sm">
-            Everything on this page can be done by programs too. The{' '}
+            Programs can do everything that this page does. The{' '}
             <Anchor href="/api/v1/openapi.json" target="_blank" rel="noreferrer" size="sm" underline="always">OpenAPI document</Anchor>{' '}
-            describes it; a token from <Mono>Your tokens</Mono> lets a program in.
+            describes the API. Programs sign in with a token from <Mono>Your tokens</Mono>.
           </Text>
           <CodeBlock text={curl(window.location.origin)} label="for example" />
         </Stack>

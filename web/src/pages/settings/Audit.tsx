@@ -58,11 +58,11 @@ export function Audit() {
       ) : (
         <DataTable
           name="audit" label="Audit log" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)}
-          empty={<Empty title="Nothing fits this filter">Names are whole words: <Mono>hold.approved</Mono>, not a part of one.</Empty>}
+          empty={<Empty title="No entry matches">Enter the whole name, for example <Mono>hold.approved</Mono>.</Empty>}
         />
       )}
       {list.hasNextPage && (
-        <Button variant="default" size="xs" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Older ones</Button>
+        <Button variant="default" size="xs" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Load older</Button>
       )}
     </Stack>
   );
@@ -82,15 +82,15 @@ function Verify() {
           {verdict && <ToneIcon tone={verdict.intact ? 'verified' : 'failed'} />}
           <Text size="sm">
             {check.isPending
-              ? 'Looking at every entry…'
+              ? 'Checking every entry…'
               : !verdict
-                ? 'Each entry covers the one before it: whoever changes one breaks all that follow.'
+                ? 'Each entry contains the hash of the previous one, so a changed entry is detected.'
                 : verdict.intact
-                  ? <>Verified: all {count(verdict.entries)} entries fit; the last is <Mono title={verdict.head}>{verdict.head.slice(0, 16)}</Mono>. Looked at <Ago at={at} />.</>
-                  : <>Not intact: {verdict.problem ?? 'an entry does not fit'}. Somebody changed the log, or the disk did. Keep a copy of the store before anything else.</>}
+                  ? <>Verified: all {count(verdict.entries)} entries are intact; the last hash is <Mono title={verdict.head}>{verdict.head.slice(0, 16)}</Mono>. Checked <Ago at={at} />.</>
+                  : <>Not intact: {verdict.problem ?? 'an entry does not match'}. The log was changed by a person or by a disk error. First make a copy of the store.</>}
           </Text>
         </Group>
-        <Button size="xs" variant="default" loading={check.isPending} onClick={() => { check.mutate(); }}>Verify the log</Button>
+        <Button size="xs" variant="default" loading={check.isPending} onClick={() => { check.mutate(); }}>Verify log</Button>
       </Group>
       {check.error && <Failed error={check.error} />}
     </Paper>

@@ -35,7 +35,7 @@ export function Configuration() {
         </Text>
       </Group>
       {shown.length === 0 ? (
-        <Empty title="No key or value has this in it">Search for a part of a key, like <Mono>server</Mono>.</Empty>
+        <Empty title="No key or value matches">Search for a part of a key, for example <Mono>server</Mono>.</Empty>
       ) : (
         <div className="config" role="region" aria-label="Configuration" tabIndex={0}>
           <span className="config-copy"><CopyButton text={yaml(shown)} label="Copy the configuration" /></span>

@@ -22,7 +22,7 @@ const DEFAULTS = { answer: 'refused', code: '', session: '' };
 const ANSWERS: Record<string, { tone: Tone; words: string }> = {
   allowed: { tone: 'plain', words: 'allowed' },
   answer_allowed: { tone: 'plain', words: 'answer allowed' },
-  held: { tone: 'waiting', words: 'held for a human' },
+  held: { tone: 'waiting', words: 'held for approval' },
   refused: { tone: 'refused', words: 'refused' },
 };
 
@@ -81,7 +81,7 @@ export function Decisions() {
     <Stack gap="sm">
       <Group gap="sm" align="flex-end" wrap="wrap">
         <SegmentedControl
-          size="xs" aria-label="Which answers" value={url.answer} onChange={(answer) => { setUrl({ answer }); }}
+          size="xs" aria-label="Decision" value={url.answer} onChange={(answer) => { setUrl({ answer }); }}
           data={[
             { value: 'refused', label: 'Refused' }, { value: 'held', label: 'Held' }, { value: 'allowed', label: 'Allowed' },
             { value: 'answer_allowed', label: 'Answers' }, { value: 'all', label: 'All' },
@@ -98,14 +98,14 @@ export function Decisions() {
         <DataTable
           name="decisions" label="Decisions" columns={COLUMNS} rows={rows} rowKey={({ position }) => String(position)}
           empty={
-            <Empty title={url.answer === 'refused' ? 'Nothing was refused' : 'Nothing fits'}>
-              Each proposal of a model is decided by the gate; what it refuses stands here with the rule that decided.
+            <Empty title={url.answer === 'refused' ? 'No refusals' : 'No decision matches'}>
+              The gate decides on each proposal of a model. Refusals are listed here with the rule that decided.
             </Empty>
           }
         />
       )}
       {list.hasNextPage && (
-        <Button variant="default" size="xs" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Older ones</Button>
+        <Button variant="default" size="xs" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Load older</Button>
       )}
     </Stack>
   );

@@ -18,7 +18,7 @@ export function Profile() {
       <Paper withBorder p="md" component="section">
         <Title order={2} size="h5" mb="sm">{me.user.id}</Title>
         <Text size="sm">{role?.label ?? me.user.role}: {role?.may}.</Text>
-        <Text size="sm" c="dimmed">Here since <Ago at={me.user.created_at} />; signs in by {me.user.sign_in}.</Text>
+        <Text size="sm" c="dimmed">User since <Ago at={me.user.created_at} />; sign-in method: {me.user.sign_in}.</Text>
       </Paper>
       {me.user.sign_in !== 'oidc' && <Password has={me.has_password} />}
       <Look />
@@ -39,7 +39,7 @@ function Password({ has }: { has: boolean }) {
       setNext('');
       setAgain('');
       setTried(false);
-      notifications.show({ message: 'The password was set. Other browsers were signed out.' });
+      notifications.show({ message: 'Password changed. Your other browsers were signed out.' });
     },
   });
   const problem = passwordProblem(next, again);
@@ -54,10 +54,10 @@ function Password({ has }: { has: boolean }) {
         }}
       >
         <Stack gap="sm">
-          {!has && <Text size="sm" c="dimmed">You came by a link and have no password yet. Set one, to be able to come back.</Text>}
+          {!has && <Text size="sm" c="dimmed">You signed in with a one-time link and have no password yet. Set one to be able to sign in again.</Text>}
           {has && (
             <PasswordInput
-              label="Present password" autoComplete="current-password" required value={current}
+              label="Current password" autoComplete="current-password" required value={current}
               onChange={(event) => { setCurrent(event.currentTarget.value); }}
             />
           )}
@@ -66,13 +66,13 @@ function Password({ has }: { has: boolean }) {
             onChange={(event) => { setNext(event.currentTarget.value); }}
           />
           <PasswordInput
-            label="New password again" autoComplete="new-password" required value={again}
+            label="Repeat new password" autoComplete="new-password" required value={again}
             error={tried ? problem : undefined} onChange={(event) => { setAgain(event.currentTarget.value); }}
           />
           {send.error && <Failed error={send.error} />}
           <Group justify="space-between">
-            <Text size="xs" c="dimmed">All your other browsers are signed out.</Text>
-            <Button type="submit" loading={send.isPending}>Set the password</Button>
+            <Text size="xs" c="dimmed">Your other browsers will be signed out.</Text>
+            <Button type="submit" loading={send.isPending}>Set password</Button>
           </Group>
         </Stack>
       </form>
@@ -84,11 +84,11 @@ function Look() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <Paper withBorder p="md" component="section">
-      <Title order={2} size="h5" mb="sm">Look</Title>
+      <Title order={2} size="h5" mb="sm">Theme</Title>
       <SegmentedControl
-        aria-label="Light or dark" value={colorScheme}
+        aria-label="Theme" value={colorScheme}
         onChange={(next) => { setColorScheme(next); }}
-        data={[{ value: 'auto', label: 'As the system' }, { value: 'light', label: 'Light' }, { value: 'dark', label: 'Dark' }]}
+        data={[{ value: 'auto', label: 'System' }, { value: 'light', label: 'Light' }, { value: 'dark', label: 'Dark' }]}
       />
     </Paper>
   );
@@ -110,14 +110,14 @@ function Calls() {
     <Paper withBorder p="md" component="section">
       <Title order={2} size="h5" mb="sm">Notifications</Title>
       {!can ? (
-        <Text size="sm" c="dimmed">This browser has none. The title of the window still says how many approvals wait.</Text>
+        <Text size="sm" c="dimmed">This browser does not support notifications. The window title still shows the number of waiting approvals.</Text>
       ) : state === 'granted' ? (
-        <Text size="sm">This browser calls you when something waits for a human. To stop it, take the permission away in the browser’s settings for this page.</Text>
+        <Text size="sm">This browser notifies you when an approval is waiting. To stop this, remove the permission in the browser’s settings for this page.</Text>
       ) : state === 'denied' ? (
-        <Text size="sm" c="dimmed">The browser does not let this page call you. Allow it in the browser’s settings for this page.</Text>
+        <Text size="sm" c="dimmed">The browser blocks notifications of this page. Allow them in the browser’s settings for this page.</Text>
       ) : (
         <Stack gap="sm" align="flex-start">
-          <Text size="sm">The browser can call you when something waits for a human, also while the page is in the background.</Text>
+          <Text size="sm">The browser can notify you when an approval is waiting, even while the page is in the background.</Text>
           <Button variant="default" onClick={() => void Notification.requestPermission().then(setState)}>Allow notifications</Button>
         </Stack>
       )}

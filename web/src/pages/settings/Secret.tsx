@@ -27,7 +27,7 @@ export function Secret({ title, label, secret, onClose, children }: Props) {
     >
       <Stack gap="md">
         <Alert variant="outline" color="gray" p="sm">
-          <Text size="sm">This is shown once. Copy it now: it cannot be read again, only made anew.</Text>
+          <Text size="sm">This is shown only once. Copy it now. If you lose it, create a new one.</Text>
         </Alert>
         {secret !== undefined && <CodeBlock text={secret} label={label} />}
         {children}

@@ -54,9 +54,9 @@ export function Settings() {
         {shown.map(({ value, content }) => <Tabs.Panel key={value} value={value}>{content()}</Tabs.Panel>)}
       </Tabs>
       {!chosen && (
-        <Empty title={TABS.some(({ value }) => value === tab) ? 'This is for admins' : 'There is no such page'}>
+        <Empty title={TABS.some(({ value }) => value === tab) ? 'Admins only' : 'Page not found'}>
           {TABS.some(({ value }) => value === tab)
-            ? 'Ask an admin to change it, or to give you the role.'
+            ? 'Ask an admin to make the change, or to give you the role.'
             : 'Choose one of the tabs above.'}
         </Empty>
       )}

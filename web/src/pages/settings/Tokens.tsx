@@ -22,19 +22,19 @@ type Scope = Schemas['Scope'];
 
 function columns(now: number, revoke: (token: Token) => void, everybody: boolean): Column<Token>[] {
   const all: Column<Token>[] = [
-    { key: 'name', title: 'For', value: ({ name }) => name, render: ({ name }) => <Text size="sm" fw={600}>{name}</Text> },
-    { key: 'user', title: 'Whose', value: ({ user }) => user, render: ({ user }) => user },
-    { key: 'scopes', title: 'May', value: ({ scopes }) => scopes.join(' '), render: ({ scopes }) => <span className="nowrap"><Mono>{scopes.join(', ')}</Mono></span> },
+    { key: 'name', title: 'Name', value: ({ name }) => name, render: ({ name }) => <Text size="sm" fw={600}>{name}</Text> },
+    { key: 'user', title: 'Owner', value: ({ user }) => user, render: ({ user }) => user },
+    { key: 'scopes', title: 'Scopes', value: ({ scopes }) => scopes.join(' '), render: ({ scopes }) => <span className="nowrap"><Mono>{scopes.join(', ')}</Mono></span> },
     {
       key: 'state',
       title: 'State',
       value: (token) => tokenState(token, now),
       render: (token) => {
         const state = tokenState(token, now);
-        return state === 'works' ? 'works' : <ToneBadge tone="plain" icon="cross">{state}</ToneBadge>;
+        return state === 'works' ? 'active' : <ToneBadge tone="plain" icon="cross">{state}</ToneBadge>;
       },
     },
-    { key: 'created', title: 'Made', value: (token) => token.created_at, render: (token) => <Ago at={token.created_at} /> },
+    { key: 'created', title: 'Created', value: (token) => token.created_at, render: (token) => <Ago at={token.created_at} /> },
     { key: 'expires', title: 'Expires', value: (token) => token.expires_at, render: (token) => (token.expires_at ? <Ago at={token.expires_at} /> : 'never') },
     { key: 'used', title: 'Last used', value: (token) => token.used_at, render: (token) => (token.used_at ? <Ago at={token.used_at} /> : <span className="dim">never</span>) },
     {
@@ -60,9 +60,9 @@ function TokenTable({ path, everybody, empty }: { path: string; everybody: boole
   const ask = async (token: Token) => {
     const yes = await confirm({
       title: `Revoke “${token.name}”?`,
-      body: 'Programs that use it are refused at once. It cannot be brought back; a new one can be made.',
+      body: 'Programs that use this token lose access at once. A revoked token cannot be restored; create a new one instead.',
       danger: true,
-      confirmLabel: 'Revoke it',
+      confirmLabel: 'Revoke token',
     });
     if (yes) revoke.mutate(token);
   };
@@ -82,7 +82,7 @@ function TokenTable({ path, everybody, empty }: { path: string; everybody: boole
 }
 
 export function AllTokens() {
-  return <TokenTable path="/tokens" everybody empty={<Empty title="Nobody has a token">People make them under “Your tokens”.</Empty>} />;
+  return <TokenTable path="/tokens" everybody empty={<Empty title="No tokens yet">Users create tokens under “Your tokens”.</Empty>} />;
 }
 
 export function OwnTokens() {
@@ -91,17 +91,17 @@ export function OwnTokens() {
   return (
     <Stack gap="md">
       <Group justify="space-between">
-        <Text size="sm" c="dimmed">A token lets a program do what you may do, or less. It is never more than you are.</Text>
+        <Text size="sm" c="dimmed">A program signs in with a token. A token never has more permissions than you.</Text>
         <Button size="xs" leftSection={<Icon name="plus" size={14} />} onClick={() => { setMaking(true); }}>New token</Button>
       </Group>
       <TokenTable
         path="/me/tokens"
         everybody={false}
-        empty={<Empty title="You have no tokens">Make one for each program, with as few rights as it needs; then each can be revoked alone.</Empty>}
+        empty={<Empty title="You have no tokens">Create one token for each program, with the fewest scopes that it needs. You can then revoke each token separately.</Empty>}
       />
       <NewToken opened={making} onClose={() => { setMaking(false); }} onMade={setMade} />
-      <Secret title="The new token" label="token" secret={made} onClose={() => { setMade(undefined); }}>
-        <CodeBlock text={`export INTERLOCK_TOKEN=…\n${curl(window.location.origin)}`} label="to try it" />
+      <Secret title="Token created" label="token" secret={made} onClose={() => { setMade(undefined); }}>
+        <CodeBlock text={`export INTERLOCK_TOKEN=…\n${curl(window.location.origin)}`} label="example" />
       </Secret>
     </Stack>
   );
@@ -132,27 +132,27 @@ function NewToken({ opened, onClose, onMade }: { opened: boolean; onClose: () =>
       >
         <Stack gap="md">
           <TextInput
-            label="What is it for?" placeholder="alertmanager" required data-autofocus maxLength={100} value={name}
+            label="Name" placeholder="alertmanager" required data-autofocus maxLength={100} value={name}
             onChange={(event) => { setName(event.currentTarget.value); }}
           />
-          <Checkbox.Group label="What may it do?" value={scopes} onChange={setScopes} required>
+          <Checkbox.Group label="Scopes" value={scopes} onChange={setScopes} required>
             <Stack gap="xs" mt={4}>
               {SCOPES.map(({ value, label, may }) => (
                 <Checkbox
                   key={value} value={value} label={label} disabled={!mayGive(me.may, value)}
-                  description={mayGive(me.may, value) ? may : `${may} — you may not do this yourself`}
+                  description={mayGive(me.may, value) ? may : `${may} — your role does not have this scope`}
                 />
               ))}
             </Stack>
           </Checkbox.Group>
           <Select
-            label="For how long?" value={days} allowDeselect={false} onChange={(next) => { setDays(next ?? '90'); }}
+            label="Valid for" value={days} allowDeselect={false} onChange={(next) => { setDays(next ?? '90'); }}
             data={[{ value: '7', label: '7 days' }, { value: '30', label: '30 days' }, { value: '90', label: '90 days' }, { value: '365', label: '1 year' }]}
           />
           {make.error && <Failed error={make.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>Back</Button>
-            <Button type="submit" loading={make.isPending} disabled={name.trim() === '' || scopes.length === 0}>Make it</Button>
+            <Button type="submit" loading={make.isPending} disabled={name.trim() === '' || scopes.length === 0}>Create token</Button>
           </Group>
         </Stack>
       </form>

@@ -21,7 +21,7 @@ const at = (id: string) => `/users/${encodeURIComponent(id)}`;
 const WHO = [['users'], ['me']];
 
 function refused(error: unknown): void {
-  notifications.show({ title: 'That was refused', message: refusedBecause(error), autoClose: 12_000 });
+  notifications.show({ title: 'Change refused', message: refusedBecause(error), autoClose: 12_000 });
 }
 
 export function Users() {
@@ -47,35 +47,35 @@ export function Users() {
     const less = ROLES.findIndex(({ value }) => value === role) < ROLES.findIndex(({ value }) => value === user.role);
     const own = user.id === me.user.id && less;
     if (own && !(await confirm({
-      title: 'Take rights from yourself?',
-      body: `You will be ${role} at once, and only another admin can change that again.`,
+      title: 'Reduce your own role?',
+      body: `Your role changes to ${role} at once. Only another admin can change it back.`,
       danger: true,
-      confirmLabel: `Become ${role}`,
+      confirmLabel: `Change to ${role}`,
     }))) return;
     change.mutate({ id: user.id, change: { role } });
   };
   const setEnabled = async (user: User, enabled: boolean) => {
     if (!enabled && !(await confirm({
-      title: `Shut ${user.id} out?`,
-      body: 'Their browsers and tokens stop working at once. They can be let in again later.',
+      title: `Disable ${user.id}?`,
+      body: 'This user is signed out everywhere, and their tokens stop working at once. You can enable the user again later.',
       danger: true,
-      confirmLabel: 'Shut out',
+      confirmLabel: 'Disable user',
     }))) return;
     change.mutate({ id: user.id, change: { enabled } });
   };
   const newLink = async (user: User) => {
     if (await confirm({
-      title: `A new link for ${user.id}?`,
-      body: 'Whoever has the link can sign in as them, once, until it expires. Give it to nobody else.',
-      confirmLabel: 'Make a link',
+      title: `Create a sign-in link for ${user.id}?`,
+      body: 'Anyone who has the link can sign in as this user, once, until it expires. Send it only to this user.',
+      confirmLabel: 'Create link',
     })) renew.mutate(user);
   };
   const takeAway = async (user: User) => {
     if (await confirm({
-      title: `Remove ${user.id}?`,
-      body: 'They are signed out, and their tokens stop working. What they did stays in the record. This cannot be taken back.',
+      title: `Delete ${user.id}?`,
+      body: 'This user is signed out, and their tokens stop working. Their actions stay in the audit log. This cannot be undone.',
       danger: true,
-      confirmLabel: 'Remove',
+      confirmLabel: 'Delete user',
     })) remove.mutate(user);
   };
 
@@ -102,29 +102,29 @@ export function Users() {
     },
     {
       key: 'enabled',
-      title: 'May sign in',
+      title: 'Enabled',
       value: ({ enabled }) => (enabled ? 'yes' : 'no'),
       render: (user) => (
         <Switch
-          size="xs" aria-label={`${user.id} may sign in`} label={user.enabled ? 'yes' : 'no'} checked={user.enabled}
+          size="xs" aria-label={`${user.id} enabled`} label={user.enabled ? 'yes' : 'no'} checked={user.enabled}
           onChange={(event) => void setEnabled(user, event.currentTarget.checked)}
         />
       ),
     },
-    { key: 'how', title: 'Signs in by', value: (user) => user.sign_in, render: (user) => user.sign_in },
-    { key: 'created', title: 'Since', value: (user) => user.created_at, render: (user) => <Ago at={user.created_at} /> },
+    { key: 'how', title: 'Sign-in method', value: (user) => user.sign_in, render: (user) => user.sign_in },
+    { key: 'created', title: 'Created', value: (user) => user.created_at, render: (user) => <Ago at={user.created_at} /> },
     { key: 'seen', title: 'Last seen', value: (user) => user.seen_at, render: (user) => (user.seen_at ? <Ago at={user.seen_at} /> : <span className="dim">never</span>) },
     {
       key: 'more',
-      title: 'More',
+      title: 'Actions',
       render: (user) => (
         <Menu position="bottom-end">
           <Menu.Target>
-            <Button size="compact-xs" variant="default" aria-label={`More about ${user.id}`}><Icon name="more" /></Button>
+            <Button size="compact-xs" variant="default" aria-label={`Actions for ${user.id}`}><Icon name="more" /></Button>
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => void newLink(user)} disabled={!user.enabled || user.sign_in === 'oidc'}>New sign-in link…</Menu.Item>
-            <Menu.Item onClick={() => void takeAway(user)}>Remove…</Menu.Item>
+            <Menu.Item onClick={() => void takeAway(user)}>Delete…</Menu.Item>
           </Menu.Dropdown>
         </Menu>
       ),
@@ -134,7 +134,7 @@ export function Users() {
   return (
     <Stack gap="md">
       <Group justify="space-between">
-        <Text size="sm" c="dimmed">Each role may do what those before it may: {ROLES.map(({ value }) => value).join(', ')}.</Text>
+        <Text size="sm" c="dimmed">Each role includes the permissions of the roles before it: {ROLES.map(({ value }) => value).join(', ')}.</Text>
         <Button size="xs" leftSection={<Icon name="plus" size={14} />} onClick={() => { setMaking(true); }}>New user</Button>
       </Group>
       {error ? (
@@ -145,8 +145,8 @@ export function Users() {
         <DataTable name="users" label="Users" columns={columns} rows={data.users} rowKey={({ id }) => id} sort={{ key: 'id', order: 'asc' }} empty={null} />
       )}
       <NewUser opened={making} onClose={() => { setMaking(false); }} onMade={setLink} />
-      <Secret title="The sign-in link" label="link" secret={link} onClose={() => { setLink(undefined); }}>
-        <Text size="sm" c="dimmed">It works once. Give it only to the one it is for, on a way that nobody else reads.</Text>
+      <Secret title="Sign-in link" label="link" secret={link} onClose={() => { setLink(undefined); }}>
+        <Text size="sm" c="dimmed">The link works once. Send it to this person over a private channel.</Text>
       </Secret>
     </Stack>
   );
@@ -174,7 +174,7 @@ function NewUser({ opened, onClose, onMade }: { opened: boolean; onClose: () => 
       >
         <Stack gap="md">
           <TextInput
-            label="Name" description="It stands in the record next to what they do." required data-autofocus autoComplete="off"
+            label="Name" description="The audit log shows this name with the user’s actions." required data-autofocus autoComplete="off"
             value={id} onChange={(event) => { setId(event.currentTarget.value); }}
           />
           <Select
@@ -184,7 +184,7 @@ function NewUser({ opened, onClose, onMade }: { opened: boolean; onClose: () => 
           {make.error && <Failed error={make.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>Back</Button>
-            <Button type="submit" loading={make.isPending} disabled={id.trim() === ''}>Make a link for them</Button>
+            <Button type="submit" loading={make.isPending} disabled={id.trim() === ''}>Create user</Button>
           </Group>
         </Stack>
       </form>

@@ -6,7 +6,7 @@ import { curl, mayGive, passwordProblem, refusedBecause, tokenState } from './wo
 describe('settings', () => {
   it.each([
     ['short', 'short', 'At least 12 characters.'],
-    ['long enough 12', 'long enough 13', 'The two are not the same.'],
+    ['long enough 12', 'long enough 13', 'The passwords do not match.'],
     ['long enough 12', 'long enough 12', undefined],
     ['🔑🔑🔑🔑🔑🔑', '🔑🔑🔑🔑🔑🔑', 'At least 12 characters.'],
   ])('the password %j', (password, again, problem) => {
@@ -29,7 +29,7 @@ describe('settings', () => {
 
   it('says what to do about the last admin', () => {
     const problem = { type: '', title: '', status: 409, code: 'CONFLICT', detail: 'This is the last admin.', hint: null };
-    expect(refusedBecause(new ApiError(problem))).toContain('make another person admin first');
+    expect(refusedBecause(new ApiError(problem))).toContain('make another user admin first');
     expect(refusedBecause(new ApiError({ ...problem, status: 404, detail: 'No such user.', hint: 'Reload.' }))).toBe('No such user. Reload.');
   });
 

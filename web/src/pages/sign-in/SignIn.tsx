@@ -100,11 +100,11 @@ export function SignIn() {
           <Title order={1} size="h3">Interlock</Title>
         </div>
         {busy === 'link' ? (
-          <Loading what="your session: the link is being used" lines={2} />
+          <Loading what="your session" lines={2} />
         ) : (
           <>
             {trouble && <Told trouble={trouble} />}
-            {options.isPending && <Loading what="the ways to sign in" lines={2} />}
+            {options.isPending && <Loading what="sign-in options" lines={2} />}
             {options.isError && <Failed error={options.error} retry={() => void options.refetch()} />}
             {options.data?.oidc && (
               <Button component="a" href={`/api/v1/auth/oidc/start?return_to=${encodeURIComponent(to)}`} size="md" fullWidth>
@@ -123,7 +123,7 @@ export function SignIn() {
               </form>
             )}
             <Text size="sm" c="dimmed">
-              First time here? The server printed a one-time link when it started. Lost it: run <code className="mono">interlock user link NAME</code> on the server’s machine.
+              First time here? The server printed a one-time link when it started. If you lost it, run <code className="mono">interlock user link NAME</code> on the server’s machine.
             </Text>
           </>
         )}

@@ -7,11 +7,11 @@ describe('why signing in did not work', () => {
   const problem = (status: number, code: string, wait?: number) => new ApiError({ type: '', title: '', status, detail: 'D', code }, wait);
   it.each([
     [problem(401, 'SIGN_IN_FAILED'), 'password', 'Name or password is wrong.', undefined],
-    [problem(401, 'SIGN_IN_FAILED'), 'link', 'This link does not work (any more).', undefined],
+    [problem(401, 'SIGN_IN_FAILED'), 'link', 'This link is not valid.', undefined],
     [problem(429, 'RATE_LIMITED', 17), 'password', 'Too many attempts.', 17],
     [problem(429, 'RATE_LIMITED'), 'link', 'Too many attempts.', 30],
     [problem(0, 'UNREACHABLE'), 'password', 'The server cannot be reached.', undefined],
-    [problem(403, 'WRONG_ORIGIN'), 'password', 'This address is not the one the server expects.', undefined],
+    [problem(403, 'WRONG_ORIGIN'), 'password', 'The server does not accept this address.', undefined],
     [problem(503, 'UNAVAILABLE'), 'password', 'D', undefined],
   ] as const)('%o by %s', (error, way, title, wait) => {
     const said = signInProblem(error, way);
@@ -22,10 +22,10 @@ describe('why signing in did not work', () => {
 
 describe('why a provider sent somebody back', () => {
   it.each([
-    ['FORBIDDEN', 'You may not use this server.'],
-    ['SIGN_IN_OVER', 'This sign-in is over.'],
+    ['FORBIDDEN', 'You do not have access to this server.'],
+    ['SIGN_IN_OVER', 'This sign-in has expired.'],
     ['UNAVAILABLE', 'The provider cannot be reached.'],
-    ['SIGN_IN_FAILED', 'Signing in with the provider did not work.'],
+    ['SIGN_IN_FAILED', 'Signing in with the provider failed.'],
   ])('%s', (code, title) => {
     const said = providerProblem(code);
     expect(said.title).toBe(title);

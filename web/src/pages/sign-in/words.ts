@@ -10,19 +10,19 @@ export interface Said {
 }
 
 export function signInProblem(error: unknown, way: 'password' | 'link'): Said {
-  if (!(error instanceof ApiError)) return { title: 'The page has a fault.', todo: 'Load it again.' };
+  if (!(error instanceof ApiError)) return { title: 'The page had an internal error.', todo: 'Reload the page.' };
   if (error.status === 0) return { title: 'The server cannot be reached.', todo: 'Check that interlock serve is running, then try again.' };
   if (error.status === 429) {
     const wait = error.retryAfter ?? 30;
-    return { title: 'Too many attempts.', todo: 'Trying again earlier only makes it longer.', wait };
+    return { title: 'Too many attempts.', todo: 'Earlier attempts make the wait longer.', wait };
   }
   if (error.code === 'WRONG_ORIGIN') {
-    return { title: 'This address is not the one the server expects.', todo: error.problem.hint ?? 'Open the page at the address that the configuration names.' };
+    return { title: 'The server does not accept this address.', todo: error.problem.hint ?? 'Open the page at the address in server.public_url.' };
   }
   if (error.code === 'SIGN_IN_FAILED' || error.status === 401) {
     return way === 'link'
-      ? { title: 'This link does not work (any more).', todo: 'A link works once and not for long. Ask an admin for a new one, or run interlock user link NAME on the server.' }
-      : { title: 'Name or password is wrong.', todo: 'Try again. Without a password, an admin can make you a sign-in link.' };
+      ? { title: 'This link is not valid.', todo: 'A link works only once and expires. Ask an admin for a new one, or run interlock user link NAME on the server.' }
+      : { title: 'Name or password is wrong.', todo: 'Try again. If you have no password, an admin can create a sign-in link for you.' };
   }
   return { title: error.problem.detail, todo: error.problem.hint ?? 'Try again.' };
 }
@@ -30,14 +30,14 @@ export function signInProblem(error: unknown, way: 'password' | 'link'): Said {
 /** Why a provider's sign-in came back without one: the code that the server puts into the address. */
 export function providerProblem(code: string): Said {
   if (code === 'FORBIDDEN') {
-    return { title: 'You may not use this server.', todo: 'None of your groups has a role here. An admin can map one under server.oidc.roles.' };
+    return { title: 'You do not have access to this server.', todo: 'None of your groups has a role here. An admin can map one under server.oidc.roles.' };
   }
   if (code === 'SIGN_IN_OVER') {
-    return { title: 'This sign-in is over.', todo: 'It took too long, or the server was started anew in between. Start again.' };
+    return { title: 'This sign-in has expired.', todo: 'It took too long, or the server restarted in between. Sign in again.' };
   }
   if (code === 'RATE_LIMITED') return { title: 'Too many attempts.', todo: 'Wait a moment, then try again.' };
   if (code === 'UNAVAILABLE') {
     return { title: 'The provider cannot be reached.', todo: 'Try again later; the log of the server says why.' };
   }
-  return { title: 'Signing in with the provider did not work.', todo: 'Try again in this browser; the log of the server says why.' };
+  return { title: 'Signing in with the provider failed.', todo: 'Try again in this browser; the log of the server says why.' };
 }

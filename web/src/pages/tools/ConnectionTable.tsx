@@ -17,12 +17,12 @@ type Connection = Schemas['Connection'];
 
 const COLUMNS: Column<Connection>[] = [
   { key: 'name', title: 'Name', value: ({ name }) => name, render: ({ name }) => <Text size="sm" fw={600}>{name}</Text> },
-  { key: 'kind', title: 'Speaks', value: ({ kind }) => kind, render: ({ kind }) => kind },
+  { key: 'kind', title: 'Type', value: ({ kind }) => kind, render: ({ kind }) => kind },
   {
     key: 'ok',
     title: 'Health',
-    value: ({ ok }) => (ok ? 'works' : 'does not work'),
-    render: ({ ok }) => (ok ? <ToneBadge tone="plain" icon="check">works</ToneBadge> : <ToneBadge tone="failed">does not work</ToneBadge>),
+    value: ({ ok }) => (ok ? 'OK' : 'failed'),
+    render: ({ ok }) => (ok ? <ToneBadge tone="plain" icon="check">OK</ToneBadge> : <ToneBadge tone="failed">failed</ToneBadge>),
   },
   { key: 'resources', title: 'Resources', align: 'right', value: ({ resources }) => resources, render: ({ resources }) => resources },
   {
@@ -34,7 +34,7 @@ const COLUMNS: Column<Connection>[] = [
         <span className="dim">–</span>
       ) : (
         <>
-          <Text size="sm" miw={220}>{problem ?? 'It does not say why.'}</Text>
+          <Text size="sm" miw={220}>{problem ?? 'No reason given.'}</Text>
           <Text size="sm" c="dimmed">What to do: {remedy(problem)}</Text>
         </>
       ),
@@ -51,12 +51,12 @@ export function ConnectionTable() {
         <Group gap="sm">
           {data && (
             <Text size="sm" c="dimmed">
-              {broken === 0 ? `${plural(data.connections.length, 'connection')}, all work` : `${broken} of ${plural(data.connections.length, 'connection')} ${broken === 1 ? 'does' : 'do'} not work`}
-              , looked at <Ago at={data.taken_at} />
+              {broken === 0 ? `${plural(data.connections.length, 'connection')}, all OK` : `${broken} of ${plural(data.connections.length, 'connection')} failed`}
+              , last checked <Ago at={data.taken_at} />
             </Text>
           )}
           <Button size="xs" variant="default" leftSection={<Icon name="refresh" size={14} />} loading={isFetching} onClick={() => void refetch()}>
-            Look again
+            Refresh
           </Button>
         </Group>
       </Group>
@@ -73,12 +73,12 @@ export function ConnectionTable() {
             rows={data.connections}
             rowKey={({ name }) => name}
             empty={
-              <Empty title="Nothing is connected" command="interlock doctor">
-                Add a connection to the configuration under <Mono>connections</Mono>: then there is something to look at.
+              <Empty title="No connections" command="interlock doctor">
+                Add a connection to the configuration under <Mono>infrastructure</Mono>.
               </Empty>
             }
           />
-          {broken > 0 && <Box maw={360}><CodeBlock text="interlock doctor" label="looks closer" /></Box>}
+          {broken > 0 && <Box maw={360}><CodeBlock text="interlock doctor" label="command" /></Box>}
         </>
       )}
     </Stack>

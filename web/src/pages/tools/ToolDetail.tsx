@@ -16,14 +16,14 @@ export function ToolDetail({ tool }: { tool: Schemas['Tool'] }) {
     <Stack gap="md">
       <Text size="sm" className="prewrap">{tool.description}</Text>
       {!tool.available && (
-        <Text size="sm">Nothing that is connected can run it at present; see the connections for what does not work.</Text>
+        <Text size="sm">No working connection can run this tool. See the connections for problems.</Text>
       )}
       {tool.actions.length > 0 && (
         <section>
           <Title order={3} size="h6" mb={4}>Actions</Title>
           <Table verticalSpacing={4} aria-label="Actions">
             <Table.Thead>
-              <Table.Tr><Table.Th>Action</Table.Th><Table.Th>What it does to the world</Table.Th></Table.Tr>
+              <Table.Tr><Table.Th>Action</Table.Th><Table.Th>Effect</Table.Th></Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {tool.actions.map((action) => (
@@ -39,12 +39,12 @@ export function ToolDetail({ tool }: { tool: Schemas['Tool'] }) {
       <section>
         <Title order={3} size="h6" mb={4}>Arguments</Title>
         {rows.length === 0 ? (
-          <Text size="sm" c="dimmed">It takes none.</Text>
+          <Text size="sm" c="dimmed">No arguments.</Text>
         ) : (
           <div className="scroll-x" role="region" aria-label="Arguments" tabIndex={0}>
             <Table miw={380} verticalSpacing={4}>
               <Table.Thead>
-                <Table.Tr><Table.Th>Name</Table.Th><Table.Th>Type</Table.Th><Table.Th>What it is</Table.Th></Table.Tr>
+                <Table.Tr><Table.Th>Name</Table.Th><Table.Th>Type</Table.Th><Table.Th>Description</Table.Th></Table.Tr>
               </Table.Thead>
               <Table.Tbody>
                 {rows.map((row) => (

@@ -34,12 +34,12 @@ const COLUMNS: Column<Tool>[] = [
     ),
   },
   { key: 'category', title: 'Category', value: ({ category }) => category, render: ({ category }) => category ?? <span className="dim">–</span> },
-  { key: 'kind', title: 'At its worst', value: ({ kind }) => kind, render: ({ kind }) => <KindBadge kind={kind} /> },
+  { key: 'kind', title: 'Highest effect', value: ({ kind }) => kind, render: ({ kind }) => <KindBadge kind={kind} /> },
   {
     key: 'available',
     title: 'Available',
     value: ({ available }) => (available ? 'yes' : 'no'),
-    render: ({ available }) => (available ? 'yes' : <ToneBadge tone="plain" icon="cross" title="Nothing that is connected can run it.">no</ToneBadge>),
+    render: ({ available }) => (available ? 'yes' : <ToneBadge tone="plain" icon="cross" title="No working connection can run this tool.">no</ToneBadge>),
   },
   { key: 'calls', title: 'Calls, 1 day', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
   { key: 'failed', title: 'Failed', align: 'right', value: ({ failed }) => failed, render: ({ failed, calls }) => <FailedCount failed={failed} calls={calls} /> },
@@ -85,7 +85,7 @@ export function Tools() {
               />
             </Group>
           }
-          empty={<Empty title="No tool fits">Take a word of the filter away.</Empty>}
+          empty={<Empty title="No tool matches">Remove a word from the filter.</Empty>}
         />
       )}
       <ConnectionTable />

@@ -17,7 +17,7 @@ describe('the arguments of a tool', () => {
       }),
     ).toEqual([
       { name: 'unit', type: 'string', required: true, description: 'The unit.', limits: ['at most 64 characters'] },
-      { name: 'lines', type: 'integer', required: false, description: '', limits: ['1 to 500', '100 if left out'] },
+      { name: 'lines', type: 'integer', required: false, description: '', limits: ['1 to 500', 'default 100'] },
       { name: 'verb', type: 'string', required: false, description: 'What to do.', limits: ['one of start, stop'] },
     ]);
   });

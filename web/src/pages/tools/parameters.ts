@@ -59,7 +59,7 @@ function limits(schema: Schema): string[] {
   span(schema.minLength, schema.maxLength, 'characters');
   span(schema.minItems, schema.maxItems, 'entries');
   if (schema.pattern !== undefined) found.push(`matches ${say(schema.pattern)}`);
-  if (schema.default !== undefined) found.push(`${say(schema.default)} if left out`);
+  if (schema.default !== undefined) found.push(`default ${say(schema.default)}`);
   return found;
 }
 

@@ -60,7 +60,7 @@ function useHits(typed: string): { hits: Hit[]; busy: boolean } {
     ['chat', 'Ask a question', 'chat', () => void navigate({ to: '/chat' })],
     ['light', 'Theme: light', 'sun', () => { setColorScheme('light'); }],
     ['dark', 'Theme: dark', 'moon', () => { setColorScheme('dark'); }],
-    ['auto', 'Theme: as the system', 'system', () => { setColorScheme('auto'); }],
+    ['auto', 'Theme: system', 'system', () => { setColorScheme('auto'); }],
     ['out', 'Sign out', 'user', signOut],
   ];
   for (const [id, words, icon, run] of commands) hits.push({ id: `command-${id}`, group: 'Commands', icon, words, run });

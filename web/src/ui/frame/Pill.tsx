@@ -33,19 +33,19 @@ export function LevelPill() {
           {stopped && (
             <div>
               <Text size="sm" fw={600}>Writes are stopped</Text>
-              <Text size="sm">Whatever the level says, no write begins until an admin resumes them.</Text>
+              <Text size="sm">No write starts until an admin resumes writes, whatever the level is.</Text>
             </div>
           )}
           {data.demo && (
             <div>
               <Text size="sm" fw={600}>Demo</Text>
-              <Text size="sm">This is a simulated cluster. Everything here works, nothing here is real.</Text>
+              <Text size="sm">This is a simulated cluster. Everything works, but no real machine is changed.</Text>
             </div>
           )}
           {data.four_eyes && (
             <div>
               <Text size="sm" fw={600}>Four eyes</Text>
-              <Text size="sm">Who owns a session may not approve its writes: somebody else must.</Text>
+              <Text size="sm">The owner of a session may not approve its writes. Another person must approve them.</Text>
             </div>
           )}
           <Text size="xs" c="dimmed">Both are set in the configuration file of the server, not here.</Text>

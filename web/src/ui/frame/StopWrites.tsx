@@ -20,13 +20,13 @@ function StopDialog({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title="Stop all writes?" centered>
       <Stack gap="md">
         <List size="sm" spacing={4}>
-          <List.Item>From now on <b>no write begins</b>: no restart, no change of a file, no command that changes something, in any session, also if it was approved.</List.Item>
-          <List.Item>A write that <b>already runs</b> goes on to its end.</List.Item>
-          <List.Item>Reading, questions and answers <b>go on</b>.</List.Item>
-          <List.Item>It stays so, also after a restart, until an <b>admin</b> resumes.</List.Item>
+          <List.Item><b>No new write starts</b> in any session, even if it was approved: no restart, no file change, no command that changes something.</List.Item>
+          <List.Item>A write that is <b>already in progress</b> runs to its end.</List.Item>
+          <List.Item>Reads, questions and answers <b>continue</b>.</List.Item>
+          <List.Item>Writes stay stopped, even after a restart, until an <b>admin</b> resumes them.</List.Item>
         </List>
         <Textarea
-          label="Why? (the others see it)" autosize minRows={2} value={reason} placeholder="Something restarts again and again" data-autofocus
+          label="Reason (shown to all users)" autosize minRows={2} value={reason} placeholder="Something restarts again and again" data-autofocus
           onChange={(event) => { setReason(event.currentTarget.value); }}
         />
         {stop.isError && <Failed error={stop.error} />}
@@ -46,10 +46,10 @@ function ResumeDialog({ revision, onClose }: { revision: number; onClose: () => 
   const [seen] = useState(revision);
   const resume = useSend<Schemas['ResumeWrites'], Writes>('POST', '/writes/resume', { invalidates: CHANGES, onSuccess: onClose });
   return (
-    <Modal opened onClose={onClose} title="Let writes go again?" centered>
+    <Modal opened onClose={onClose} title="Resume writes?" centered>
       <Stack gap="md">
         <Text size="sm">
-          Writes that were approved and whose time is not up may run at once. Each is checked again against how things stand now.
+          Approved writes that have not expired may run at once. Each is checked again against the current state.
         </Text>
         {resume.isError && <Failed error={resume.error} />}
         <Group justify="flex-end">

@@ -12,7 +12,7 @@ import { canAskToNotify, mayNotify } from './useWaiting';
 const SCHEMES = [
   { value: 'light', words: 'Light', icon: 'sun' },
   { value: 'dark', words: 'Dark', icon: 'moon' },
-  { value: 'auto', words: 'As the system', icon: 'system' },
+  { value: 'auto', words: 'System', icon: 'system' },
 ] as const;
 
 /** Ends the session of this browser and forgets everything that was shown. */
@@ -51,10 +51,10 @@ export function UserMenu() {
         <Menu.Item leftSection={<Icon name="settings" />} onClick={() => void navigate({ to: '/settings' })}>Settings</Menu.Item>
         {ask && (
           <Menu.Item leftSection={<Icon name="bell" />} onClick={() => void Notification.requestPermission().then(() => { setAsked(asked + 1); })}>
-            Notify me on this desktop
+            Enable notifications
           </Menu.Item>
         )}
-        {mayNotify() && <Menu.Label>This desktop is notified</Menu.Label>}
+        {mayNotify() && <Menu.Label>Notifications are enabled</Menu.Label>}
         <Menu.Divider />
         <Menu.Label>Theme</Menu.Label>
         {SCHEMES.map(({ value, words, icon }) => (

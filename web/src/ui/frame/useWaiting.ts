@@ -29,7 +29,7 @@ export function useWaiting(open: readonly Approval[] | undefined): string {
     setSaid(fresh.map(announcement).join(' '));
     if (!mayNotify() || document.visibilityState === 'visible') return;
     for (const approval of fresh) {
-      const note = new Notification('Approval needed', { body: announcement(approval), tag: approval.id, icon: '/favicon.svg' });
+      const note = new Notification('Approval required', { body: announcement(approval), tag: approval.id, icon: '/favicon.svg' });
       note.onclick = () => {
         window.focus();
         void navigate({ to: '/approvals/$id', params: { id: approval.id } });
