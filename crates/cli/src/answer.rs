@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use interlock_protocol::{Head, HeadTone, visible};
-use unicode_width::UnicodeWidthChar as _;
 
 use crate::globals::Globals;
-use crate::terminal::{Paint, Tone, screen};
+use crate::terminal::{Paint, Tone, broken, screen, stdout_width};
 
 /// What stands at the left of every line that a model wrote, and of no other.
 pub(crate) const EDGE: &str = "│ ";
+/// How wide that is at most: some terminals draw the bar over two columns.
+const EDGE_COLUMNS: usize = 3;
 /// How wide the text is where nobody says how wide the screen is: as narrow as screens usually are at least.
 const WIDTH: usize = 80;
 /// No narrower than this: one word a line is no text any more.
@@ -42,7 +43,7 @@ pub(crate) fn render(head: &Head, answer: Option<&str>, paint: Paint, width: usi
 pub(crate) fn print(globals: &Globals, head: &Head, answer: Option<&str>) -> io::Result<()> {
     let stdout = io::stdout();
     let paint = globals.paint(&stdout);
-    let text = screen(&render(head, answer, paint, width()), paint);
+    let text = screen(&render(head, answer, paint, width()), paint, stdout_width());
     let mut out = stdout.lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -64,65 +65,18 @@ pub(crate) fn width() -> usize {
 /// A model's text, each line behind an edge. What is too long for a line goes on behind the edge of the next: a terminal
 /// that broke it itself would begin the rest at the very left, where only code writes.
 pub(crate) fn framed(text: &str, width: usize) -> String {
-    let room = width.saturating_sub(EDGE.chars().count() + 1).max(NARROWEST - 3);
+    let room = width
+        .saturating_sub(EDGE_COLUMNS + 1)
+        .max(NARROWEST - EDGE_COLUMNS - 1);
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for line in visible::lines(text.trim_end()).replace('\t', "    ").split('\n') {
-        for part in broken(line, room) {
+        for part in broken(line, room, room) {
             out.push_str(EDGE);
             out.push_str(part.trim_end());
             out.push('\n');
         }
     }
     out
-}
-
-/// A line in parts that are no wider than `room`, broken behind a space where there is one.
-fn broken(line: &str, room: usize) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    let mut wide = 0;
-    let mut space = None;
-    let mut before = 0;
-    for (at, c) in line.char_indices() {
-        let columns = columns(c, before);
-        before = if c == EMOJI { 2 } else { columns };
-        wide += columns;
-        if wide > room && at > start {
-            let end = space.filter(|&end| end > start).unwrap_or(at);
-            parts.push(&line[start..end]);
-            start = end;
-            wide = wide_of(&line[start..at + c.len_utf8()]);
-            space = None;
-        }
-        if c == ' ' {
-            space = Some(at + 1);
-        }
-    }
-    parts.push(&line[start..]);
-    parts
-}
-
-/// Makes an emoji of the character before it, which then takes two columns.
-const EMOJI: char = '\u{fe0f}';
-
-/// How many columns a character adds behind one that took `before`. Some terminals draw an ambiguous character over two.
-fn columns(c: char, before: usize) -> usize {
-    if c == EMOJI {
-        return 2_usize.saturating_sub(before);
-    }
-    c.width_cjk().unwrap_or(0)
-}
-
-/// How many columns a text takes, at most.
-fn wide_of(text: &str) -> usize {
-    let mut before = 0;
-    let mut wide = 0;
-    for c in text.chars() {
-        let columns = columns(c, before);
-        before = if c == EMOJI { 2 } else { columns };
-        wide += columns;
-    }
-    wide
 }
 
 #[cfg(test)]
@@ -139,23 +93,13 @@ mod tests {
         for width in [0, 20, 40, 80, 100, 500] {
             for line in framed(&long, width).lines() {
                 assert!(line.starts_with(EDGE.trim_end()), "{line:?}");
-                let wide: usize = line.chars().filter_map(char::width_cjk).sum();
+                let wide = crate::terminal::wide_of(line);
                 assert!(wide <= width.max(NARROWEST + 2) + 2, "{width}: {wide} {line:?}");
             }
         }
-        for (text, wide) in [
-            ("❤", 1),
-            ("❤\u{fe0f}", 2),
-            ("1\u{fe0f}\u{20e3}", 2),
-            ("日", 2),
-            ("a\u{fe0f}\u{fe0f}", 2),
-        ] {
-            let least = if text == "❤" { 1..=2 } else { wide..=wide };
-            assert!(least.contains(&wide_of(text)), "{text:?}");
-        }
         let emoji = "❤\u{fe0f}".repeat(200);
         for line in framed(&emoji, 80).lines() {
-            assert!(wide_of(line) <= 80, "{}", wide_of(line));
+            assert!(crate::terminal::wide_of(line) <= 80, "{line}");
         }
         let words = "one two three four five six seven";
         assert_eq!(framed(words, 20), "│ one two three\n│ four five six\n│ seven\n");
@@ -169,7 +113,7 @@ mod tests {
         let head = render(&nothing(), None, Paint::Off, 80);
         for Forged { what, text } in &forged {
             for paint in [Paint::Off, Paint::On] {
-                let shown = screen(&render(&nothing(), Some(text), paint, 80), paint);
+                let shown = screen(&render(&nothing(), Some(text), paint, 80), paint, Some(80));
                 let bare: String = console::strip_ansi_codes(&shown).into_owned();
                 let rest = bare
                     .strip_prefix(&head)

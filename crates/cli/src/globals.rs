@@ -16,7 +16,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::failure::Failure;
 use crate::outside;
-use crate::terminal::{Paint, log, screen};
+use crate::terminal::{Paint, log, screen, stderr_width, stdout_width};
 
 /// The environment variable that says what is logged.
 pub(crate) const LOG: &str = "INTERLOCK_LOG";
@@ -103,7 +103,7 @@ impl Globals {
             writeln!(out, "{}", visible::json(&text))?;
         } else {
             let paint = self.paint(&stdout);
-            out.write_all(screen(&people(paint), paint).as_bytes())?;
+            out.write_all(screen(&people(paint), paint, stdout_width()).as_bytes())?;
         }
         out.flush()?;
         Ok(())
@@ -124,7 +124,7 @@ impl Globals {
             }
         } else {
             let paint = self.paint(&stdout);
-            out.write_all(screen(&people(paint), paint).as_bytes())?;
+            out.write_all(screen(&people(paint), paint, stdout_width()).as_bytes())?;
         }
         out.flush()?;
         Ok(())
@@ -189,7 +189,7 @@ pub(crate) fn json_line(level: &str, text: &str) -> Option<String> {
 pub(crate) fn say(text: &str) {
     let text = &outside::hide(text);
     let line = json_line("INFO", text).unwrap_or_else(|| {
-        let mut line = screen(text, Paint::On);
+        let mut line = screen(text, Paint::On, stderr_width());
         if !line.ends_with('\n') {
             line.push('\n');
         }
@@ -263,7 +263,7 @@ impl Drop for LogEntry {
         let line = if text.starts_with('{') {
             visible::json(&text).into_owned()
         } else {
-            log(&text)
+            log(&text, stderr_width())
         };
         above_the_bar(|| {
             let _ = io::stderr().write_all(line.as_bytes());

@@ -222,7 +222,13 @@ fn main() -> ExitCode {
             // A failure may repeat what a server or a file said.
             let message = outside::hide(&failure.to_string()).into_owned();
             let said = terminal::visible_lines(&message);
-            let line = globals::json_line("ERROR", &said).unwrap_or_else(|| format!("error: {said}\n"));
+            let line = globals::json_line("ERROR", &said).unwrap_or_else(|| {
+                terminal::screen(
+                    &format!("error: {said}\n"),
+                    terminal::Paint::Off,
+                    terminal::stderr_width(),
+                )
+            });
             let _ = io::stderr().write_all(line.as_bytes());
             if globals.json {
                 print_error(failure.word(), &message);

@@ -1,8 +1,10 @@
-//! What a terminal may be shown. Text that came from outside can carry escape sequences; none reaches a screen.
+//! What a terminal may be shown. Text that came from outside can carry escape sequences; none reaches a screen. And it can be
+//! so long that the terminal breaks it: then it is broken here, and what goes on is marked.
 
 use std::io::IsTerminal;
 
 use interlock_protocol::visible as written_out;
+use unicode_width::UnicodeWidthChar as _;
 
 /// The most characters of one foreign text that people are shown.
 const MOST_SHOWN: usize = 400;
@@ -73,26 +75,139 @@ pub(crate) fn visible_lines(text: &str) -> String {
 /// The colours that [`Paint::paint`] uses, and the end of each.
 const COLOURS: [&str; 6] = ["32", "31;1", "33", "2", "1", "0"];
 
-/// What goes to a screen, at the last moment: our own colours if there are any, and of everything else only what prints.
-/// Texts from outside are written out where they are put together; this is for the one that was forgotten.
-pub(crate) fn screen(text: &str, paint: Paint) -> String {
-    if paint == Paint::Off {
-        return written_out::composed(text);
-    }
-    keeping(text, |rest| {
-        let mut ours = COLOURS.iter().map(|code| format!("\u{1b}[{code}m"));
-        ours.find(|code| rest.starts_with(code.as_str()))
-            .map(|code| code.len())
-    })
+/// What begins a line that goes on from the one before, because the screen is too narrow. A terminal that broke the line itself
+/// would begin the rest at the very left, where only code writes: a long argument could look like a line of ours.
+pub(crate) const CONTINUED: &str = "  ⤷ ";
+/// How wide a screen is that does not say it: as narrow as screens usually are at least.
+const WIDTH: usize = 80;
+/// Lines are not made shorter than this: one letter a line is no text any more.
+const NARROWEST: usize = 12;
+
+/// How wide the screen is that this goes to; nothing if it goes to a file or to another program, where lines stay whole.
+pub(crate) fn width_of(stream: &impl IsTerminal, screen: &console::Term) -> Option<usize> {
+    let columns = || screen.size_checked().map(|(_, columns)| usize::from(columns));
+    stream
+        .is_terminal()
+        .then(|| columns().filter(|&columns| columns > 0).unwrap_or(WIDTH))
+}
+
+/// The same of standard output.
+pub(crate) fn stdout_width() -> Option<usize> {
+    width_of(&std::io::stdout(), &console::Term::stdout())
+}
+
+/// The same of standard error.
+pub(crate) fn stderr_width() -> Option<usize> {
+    width_of(&std::io::stderr(), &console::Term::stderr())
+}
+
+/// What goes to a screen of this width, at the last moment: our own colours if there are any, of everything else only what prints,
+/// and no line that the screen would break. Texts from outside are written out where they are put together; this is for the one
+/// that was forgotten.
+pub(crate) fn screen(text: &str, paint: Paint, width: Option<usize>) -> String {
+    let text = match paint {
+        Paint::Off => written_out::composed(text),
+        Paint::On => keeping(text, |rest| {
+            let mut ours = COLOURS.iter().map(|code| format!("\u{1b}[{code}m"));
+            ours.find(|code| rest.starts_with(code.as_str()))
+                .map(|code| code.len())
+        }),
+    };
+    fitted(text, width)
 }
 
 /// The same for a line of the log, whose colours are its writer's own.
-pub(crate) fn log(text: &str) -> String {
-    keeping(text, |rest| {
+pub(crate) fn log(text: &str, width: Option<usize>) -> String {
+    let text = keeping(text, |rest| {
         let code = rest.strip_prefix("\u{1b}[")?;
         let end = code.find(|c: char| !c.is_ascii_digit() && c != ';')?;
         code[end..].starts_with('m').then_some(end + 3)
-    })
+    });
+    fitted(text, width)
+}
+
+/// The text without a line that is wider than the screen: the rest of it begins with a mark on the next line.
+fn fitted(text: String, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return text;
+    };
+    // One column stays free: some terminals go to the next line when the last one is filled.
+    let room = width.saturating_sub(1).max(NARROWEST);
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut parts = broken(line, room, room - CONTINUED.chars().count()).into_iter();
+        out.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            out.push('\n');
+            out.push_str(CONTINUED);
+            out.push_str(part);
+        }
+    }
+    out
+}
+
+/// A line in parts, the first no wider than `first` and each further one no wider than `rest`, broken behind a space where there
+/// is one.
+pub(crate) fn broken(line: &str, first: usize, rest: usize) -> Vec<&str> {
+    // No character is wider than it has bytes, but for a tab.
+    if line.len() <= first && !line.contains('\t') {
+        return vec![line];
+    }
+    let mut parts = Vec::new();
+    let (mut start, mut wide, mut room) = (0, 0, first);
+    // Behind the last space, and how wide the line is up to there.
+    let mut space: Option<(usize, usize)> = None;
+    let mut before = 0;
+    let mut colour = false;
+    for (at, c) in line.char_indices() {
+        if colour || c == '\u{1b}' {
+            colour = c != 'm';
+            continue;
+        }
+        let columns = columns(c, before);
+        before = if c == EMOJI { 2 } else { columns };
+        wide += columns;
+        if wide > room && at > start {
+            let (end, used) = space
+                .filter(|(end, _)| *end > start)
+                .unwrap_or((at, wide - columns));
+            parts.push(&line[start..end]);
+            (start, wide, room, space) = (end, wide - used, rest, None);
+        }
+        if c == ' ' {
+            space = Some((at + 1, wide));
+        }
+    }
+    parts.push(&line[start..]);
+    parts
+}
+
+/// How many columns a text takes, at most. Colours take none.
+#[cfg(test)]
+pub(crate) fn wide_of(text: &str) -> usize {
+    let (mut wide, mut before, mut colour) = (0, 0, false);
+    for c in text.chars() {
+        if colour || c == '\u{1b}' {
+            colour = c != 'm';
+            continue;
+        }
+        let columns = columns(c, before);
+        before = if c == EMOJI { 2 } else { columns };
+        wide += columns;
+    }
+    wide
+}
+
+/// Makes an emoji of the character before it, which then takes two columns.
+const EMOJI: char = '\u{fe0f}';
+
+/// How many columns a character adds behind one that took `before`, at most: some terminals draw an ambiguous character over two.
+fn columns(c: char, before: usize) -> usize {
+    match c {
+        EMOJI => 2_usize.saturating_sub(before),
+        '\t' => 8,
+        _ => c.width_cjk().unwrap_or(0),
+    }
 }
 
 /// Writes out what a terminal acts on, but for the escape sequences whose length `known` says.
@@ -145,6 +260,51 @@ mod tests {
         );
     }
 
+    /// Whatever a foreign text is padded with, no screen begins a part of it at the left: each further line has the mark.
+    #[test]
+    fn no_line_is_left_for_the_screen_to_break() {
+        let head = "What was done and read";
+        let pads = [" ", "─", "日", "❤\u{fe0f}", "x", "a ", "\t", "e\u{301}"];
+        for width in [1, 12, 20, 40, 80, 81, 120, 200] {
+            for pad in pads {
+                for count in [1, 7, 38, 39, 40, 77, 78, 79, 80, 81, 150, 400] {
+                    for paint in [Paint::On, Paint::Off] {
+                        let tool = paint.paint(Tone::Quiet, "infra_query");
+                        let said = format!("12:00:00  → {tool} {}{head}\n  next\n", pad.repeat(count));
+                        let shown = screen(&said, paint, Some(width));
+                        let mut lines = shown.lines();
+                        assert!(
+                            lines.next().is_some_and(|line| line.starts_with("12:00:00")),
+                            "{shown}"
+                        );
+                        assert_eq!(lines.next_back(), Some("  next"), "{shown}");
+                        for line in lines {
+                            assert!(line.starts_with(CONTINUED), "{width} {pad:?} {count}: {shown}");
+                        }
+                        for line in shown.lines() {
+                            assert!(
+                                wide_of(line) < width.max(NARROWEST + 2) + 2,
+                                "{width} {pad:?}: {shown}"
+                            );
+                        }
+                        // Nothing is lost.
+                        let whole = shown.replace(&format!("\n{CONTINUED}"), "");
+                        assert_eq!(whole, screen(&said, paint, None));
+                    }
+                }
+            }
+        }
+        for (text, wide) in [
+            ("❤", 1..=2),
+            ("❤\u{fe0f}", 2..=2),
+            ("1\u{fe0f}\u{20e3}", 2..=2),
+            ("日", 2..=2),
+            ("a\u{fe0f}\u{fe0f}", 2..=2),
+        ] {
+            assert!(wide.contains(&wide_of(text)), "{text:?}");
+        }
+    }
+
     #[test]
     fn long_text_is_cut() {
         let shown = visible(&"x".repeat(100_000));
@@ -157,17 +317,17 @@ mod tests {
         let hostile = "a\u{1b}[2Jb\rc\u{1b}]0;t\u{7}\u{9b}1A";
         let painted = format!("{}{hostile}", Paint::On.paint(Tone::Good, "✓"));
         assert_eq!(
-            screen(&painted, Paint::On),
+            screen(&painted, Paint::On, None),
             "\u{1b}[32m✓\u{1b}[0ma⟦U+001B⟧[2Jb⟦U+000D⟧c⟦U+001B⟧]0;t⟦U+0007⟧⟦U+009B⟧1A"
         );
-        assert!(!screen(&painted, Paint::Off).contains('\u{1b}'));
+        assert!(!screen(&painted, Paint::Off, None).contains('\u{1b}'));
         // What was written out before is not written out again.
         for paint in [Paint::On, Paint::Off] {
-            assert_eq!(screen(&visible("a\u{202e}"), paint), "a⟦U+202E⟧");
+            assert_eq!(screen(&visible("a\u{202e}"), paint, None), "a⟦U+202E⟧");
         }
         for tone in [Tone::Good, Tone::Bad, Tone::Careful, Tone::Quiet, Tone::Strong] {
             let text = Paint::On.paint(tone, "x");
-            assert_eq!(screen(&text, Paint::On), text);
+            assert_eq!(screen(&text, Paint::On, None), text);
         }
     }
 }

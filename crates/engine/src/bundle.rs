@@ -568,12 +568,9 @@ pub fn page(verified: &Verified) -> String {
                 .actor
                 .as_ref()
                 .map_or("-", interlock_protocol::UserId::as_str);
-            let about = entry.deed.subject.as_deref().unwrap_or("-");
-            let _ = writeln!(
-                text,
-                "  {:.0}  {who}  {}  {about}",
-                entry.deed.at, entry.deed.action
-            );
+            let about = shown(entry.deed.subject.as_deref().unwrap_or("-"));
+            let (who, action) = (shown(who), shown(&entry.deed.action));
+            let _ = writeln!(text, "  {:.0}  {who}  {action}  {about}", entry.deed.at);
         }
     }
     if let Some(checkpoint) = &bundle.checkpoint {
@@ -616,11 +613,10 @@ fn run_page(text: &mut String, trace: &Trace, traced: &Traced) {
         let on = plan
             .resource()
             .map_or_else(String::new, |resource| format!(" on {resource}"));
-        let what = plan
-            .command
-            .clone()
-            .or_else(|| plan.action.clone())
-            .unwrap_or_default();
+        let action = match (&plan.command, &plan.action) {
+            (None, Some(action)) => format!(" {}", shown(action)),
+            _ => String::new(),
+        };
         let came = call
             .receipt
             .as_ref()
@@ -634,11 +630,13 @@ fn run_page(text: &mut String, trace: &Trace, traced: &Traced) {
         );
         let _ = writeln!(
             text,
-            "  {:.0}  {} {}{on}: {came}, {verification}; {by}",
-            call.started.started_at,
-            plan.tool,
-            shown(&what)
+            "  {:.0}  {}{action}{on}: {came}, {verification}; {by}",
+            call.started.started_at, plan.tool,
         );
+        // A model wrote it: on lines of its own, behind the mark.
+        if let Some(command) = &plan.command {
+            let _ = writeln!(text, "{}", quoted(command));
+        }
     }
     if !trace
         .calls
@@ -657,17 +655,7 @@ fn quoted(text: &str) -> String {
         .join("\n")
 }
 
-/// Without characters that move, hide or reorder what a terminal shows.
+/// With everything written out that moves, hides or reorders what a terminal shows.
 fn shown(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            let hidden = c.is_control()
-                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-            if hidden {
-                c.escape_unicode().to_string()
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
+    interlock_protocol::visible::line(text)
 }

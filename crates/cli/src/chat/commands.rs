@@ -15,7 +15,7 @@ use crate::globals::say;
 use crate::sessions::{short, tone};
 use crate::steps::moment;
 use crate::table::Table;
-use crate::terminal::{Tone, visible_lines};
+use crate::terminal::{Paint, Tone, screen, stdout_width, visible_lines};
 use crate::tools::{listed, nearest};
 use crate::trace;
 
@@ -293,7 +293,7 @@ impl Chat<'_> {
 
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(crate::terminal::screen(text, crate::terminal::Paint::On).as_bytes())?;
+    out.write_all(screen(text, Paint::On, stdout_width()).as_bytes())?;
     out.flush()?;
     Ok(())
 }

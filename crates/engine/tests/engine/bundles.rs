@@ -28,7 +28,8 @@ async fn a_bundle_proves_itself_and_says_who_approved_what() {
     for part in [
         "VERIFIED: this bundle is as it was signed",
         "put the flag there",
-        "touch /srv/flag on host:web: succeeded",
+        " on host:web: succeeded",
+        "\n  | touch /srv/flag\n",
         "approved by olga",
         "hold.approved",
         "What the model answered (not checked by this bundle)",
