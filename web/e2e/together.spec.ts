@@ -52,8 +52,8 @@ test('both approve at the same moment: exactly one wins, the other is told who d
   expect(['admin', 'mara']).toContain(winner);
   for (const each of [page, mara]) await expect(card(each, hold)).toContainText(`Approved by ${winner}`);
   const [won, lost] = winner === 'admin' ? [page, mara] : [mara, page];
-  await expect(card(lost, hold).getByRole('alert')).toContainText(`${winner} approved it before your click arrived`);
-  await expect(card(lost, hold).getByRole('alert')).toContainText('Your click changed nothing');
+  await expect(card(lost, hold).getByRole('alert')).toContainText(`${winner} approved it before your decision arrived`);
+  await expect(card(lost, hold).getByRole('alert')).toContainText('Your decision had no effect');
   await expect(card(won, hold).getByRole('alert')).toHaveCount(0);
   expect(await api.ended(session)).toBe('completed');
   expect(await api.writes(session)).toBe(1);
@@ -86,7 +86,7 @@ test('one approves while the other writes a no: the no is not recorded, and says
     await route.continue();
   });
   await card(mara, hold).getByRole('button', { name: 'Deny', exact: true }).click();
-  await expect(card(mara, hold).getByRole('alert')).toContainText('admin approved it before your click arrived');
+  await expect(card(mara, hold).getByRole('alert')).toContainText('admin approved it before your decision arrived');
   await expect(card(mara, hold)).toContainText('Approved by admin');
 });
 

@@ -17,7 +17,7 @@ import { meaning } from './meaning';
 type Call = Schemas['ResourceCall'];
 
 const COLUMNS: Column<Call>[] = [
-  { key: 'at', title: 'When', value: ({ started_at }) => started_at, render: ({ started_at }) => <Ago at={started_at} /> },
+  { key: 'at', title: 'Time', value: ({ started_at }) => started_at, render: ({ started_at }) => <Ago at={started_at} /> },
   {
     key: 'kind',
     title: 'Outcome',

@@ -75,8 +75,8 @@ export function Filters({ url, change, box }: { url: ListUrl; change: Change; bo
       {choose('alert_type', 'Alert type', known.data?.alert_types)}
       {choose('chain', 'Chain', known.data?.chains)}
       {choose('owner', 'Owner', known.data?.owners)}
-      <TextInput size="xs" type="date" w={132} aria-label="From day" value={url.from} max={url.to === '' ? undefined : url.to} onChange={(event) => { set('from')(event.currentTarget.value); }} />
-      <TextInput size="xs" type="date" w={132} aria-label="To day" value={url.to} min={url.from === '' ? undefined : url.from} onChange={(event) => { set('to')(event.currentTarget.value); }} />
+      <TextInput size="xs" type="date" w={132} aria-label="From date" value={url.from} max={url.to === '' ? undefined : url.to} onChange={(event) => { set('from')(event.currentTarget.value); }} />
+      <TextInput size="xs" type="date" w={132} aria-label="To date" value={url.to} min={url.from === '' ? undefined : url.from} onChange={(event) => { set('to')(event.currentTarget.value); }} />
     </>
   );
   return (

@@ -23,10 +23,10 @@ const DEFAULTS = { actor: '', action: '', subject: '' };
 
 const COLUMNS: Column<Entry>[] = [
   { key: 'number', title: 'No.', align: 'right', sortable: false, value: ({ number }) => number, render: ({ number }) => count(number) },
-  { key: 'at', title: 'When', sortable: false, value: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
-  { key: 'actor', title: 'Who', sortable: false, value: ({ actor }) => actor, render: ({ actor, action }) => actor ?? <span className="dim">{action === 'sign_in.failed' ? 'not signed in' : 'the server'}</span> },
-  { key: 'action', title: 'What', sortable: false, value: ({ action }) => action, render: ({ action }) => <span className="nowrap"><Mono>{action}</Mono></span> },
-  { key: 'subject', title: 'To what', sortable: false, value: ({ subject }) => subject, render: ({ subject }) => (subject ? <Mono>{subject}</Mono> : <span className="dim">–</span>) },
+  { key: 'at', title: 'Time', sortable: false, value: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
+  { key: 'actor', title: 'User', sortable: false, value: ({ actor }) => actor, render: ({ actor, action }) => actor ?? <span className="dim">{action === 'sign_in.failed' ? 'not signed in' : 'the server'}</span> },
+  { key: 'action', title: 'Action', sortable: false, value: ({ action }) => action, render: ({ action }) => <span className="nowrap"><Mono>{action}</Mono></span> },
+  { key: 'subject', title: 'Subject', sortable: false, value: ({ subject }) => subject, render: ({ subject }) => (subject ? <Mono>{subject}</Mono> : <span className="dim">–</span>) },
   {
     key: 'details',
     title: 'Details',
@@ -47,9 +47,9 @@ export function Audit() {
     <Stack gap="sm">
       <Verify />
       <Group gap="sm" wrap="wrap">
-        <TextInput size="xs" w={160} label="Who" value={url.actor} onChange={(event) => { setUrl({ actor: event.currentTarget.value }); }} />
-        <TextInput size="xs" w={200} label="What" placeholder="hold.approved" value={url.action} onChange={(event) => { setUrl({ action: event.currentTarget.value }); }} />
-        <TextInput size="xs" w={240} label="To what" value={url.subject} onChange={(event) => { setUrl({ subject: event.currentTarget.value }); }} />
+        <TextInput size="xs" w={160} label="User" value={url.actor} onChange={(event) => { setUrl({ actor: event.currentTarget.value }); }} />
+        <TextInput size="xs" w={200} label="Action" placeholder="hold.approved" value={url.action} onChange={(event) => { setUrl({ action: event.currentTarget.value }); }} />
+        <TextInput size="xs" w={240} label="Subject" value={url.subject} onChange={(event) => { setUrl({ subject: event.currentTarget.value }); }} />
       </Group>
       {list.error ? (
         <Failed error={list.error} retry={() => void list.refetch()} />

@@ -27,10 +27,10 @@ const ANSWERS: Record<string, { tone: Tone; words: string }> = {
 };
 
 const COLUMNS: Column<Decision>[] = [
-  { key: 'at', title: 'When', sortable: false, value: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
+  { key: 'at', title: 'Time', sortable: false, value: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
   {
     key: 'answer',
-    title: 'Answer',
+    title: 'Decision',
     sortable: false,
     value: ({ answer }) => answer,
     render: ({ answer }) => {
@@ -41,7 +41,7 @@ const COLUMNS: Column<Decision>[] = [
   { key: 'tool', title: 'Tool', sortable: false, value: ({ tool }) => tool, render: ({ tool }) => <span className="nowrap">{tool ? <Mono>{tool}</Mono> : <span className="dim">final answer</span>}</span> },
   {
     key: 'why',
-    title: 'Why',
+    title: 'Reason',
     sortable: false,
     value: ({ message }) => message,
     render: ({ code, message, rule }) => (

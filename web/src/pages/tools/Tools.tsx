@@ -41,11 +41,11 @@ const COLUMNS: Column<Tool>[] = [
     value: ({ available }) => (available ? 'yes' : 'no'),
     render: ({ available }) => (available ? 'yes' : <ToneBadge tone="plain" icon="cross" title="No working connection can run this tool.">no</ToneBadge>),
   },
-  { key: 'calls', title: 'Calls, 1 day', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
+  { key: 'calls', title: 'Calls (24 h)', align: 'right', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
   { key: 'failed', title: 'Failed', align: 'right', value: ({ failed }) => failed, render: ({ failed, calls }) => <FailedCount failed={failed} calls={calls} /> },
   { key: 'p50', title: 'Median', align: 'right', value: ({ seconds_p50 }) => seconds_p50, render: ({ seconds_p50 }) => <span className="nowrap">{duration(seconds_p50)}</span> },
   { key: 'p95', title: 'p95', align: 'right', value: ({ seconds_p95 }) => seconds_p95, render: ({ seconds_p95 }) => <span className="nowrap">{duration(seconds_p95)}</span> },
-  { key: 'last', title: 'Last', value: ({ last_at }) => last_at, render: ({ last_at }) => <Ago at={last_at} /> },
+  { key: 'last', title: 'Last call', value: ({ last_at }) => last_at, render: ({ last_at }) => <Ago at={last_at} /> },
 ];
 
 export function Tools() {
