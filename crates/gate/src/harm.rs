@@ -383,14 +383,31 @@ fn is_data(path: &str, named: &BTreeSet<String>) -> bool {
         || by_ending()
 }
 
-/// Why what a command writes to may run code; nothing if it does not. Also what configures the system.
-fn configures(path: &str) -> Option<&'static str> {
-    let folders = ["/etc", "/usr", "/boot"];
-    let system = canonical(path).is_some_and(|parts| {
-        let whole = format!("/{}", parts.join("/"));
-        !DATA_FILES.contains(&whole.as_str()) && folders.iter().any(|folder| is_below(&whole, folder))
-    });
-    runs_code(path).or_else(|| system.then_some("files there configure programs that run code"))
+/// Why a write to this path is of high risk; nothing if the file is known to be plain data. The one answer for every tool
+/// and every command that writes a file.
+fn of_file(path: &str, named: &BTreeSet<String>) -> Option<String> {
+    match runs_code(path) {
+        Some(why) => Some(format!("the file may run code: {why}")),
+        None if interlock_shell::path_holds_secrets(path) => Some("the file holds secrets".to_owned()),
+        None if is_data(path, named) => None,
+        None => Some("the file is not known to be plain data (`control.data_files`)".to_owned()),
+    }
+}
+
+/// Why a change of a folder with everything below it is of high risk: what holds for the folder itself, for a file in it, and
+/// for every listed place below it.
+fn of_tree(path: &str, named: &BTreeSet<String>) -> Option<String> {
+    let whole = format!("/{}", canonical(path).unwrap_or_default().join("/"));
+    let holds_listed = || {
+        FOLDERS
+            .iter()
+            .chain(FILES)
+            .chain(SYSTEM)
+            .any(|listed| whole == "/" || is_below(listed, &whole))
+    };
+    of_file(path, named)
+        .or_else(|| of_file(&format!("{path}/file"), named))
+        .or_else(|| holds_listed().then(|| "files below it run code".to_owned()))
 }
 
 /// Why a file that is written to is known to run code; nothing if it is not known.
@@ -448,20 +465,20 @@ fn canonical(path: &str) -> Option<Vec<&str>> {
 pub(crate) fn of_path(kind: ToolKind, path: &str, data: &BTreeSet<String>) -> (RiskLevel, Option<String>) {
     match kind {
         ToolKind::Read | ToolKind::Resolve => (RiskLevel::Low, None),
-        ToolKind::Write => match runs_code(path) {
-            Some(why) => (RiskLevel::High, Some(format!("the file may run code: {why}"))),
-            None if is_data(path, data) => (RiskLevel::Low, None),
-            None => (
-                RiskLevel::High,
-                Some("the file is not known to be plain data (`control.data_files`)".to_owned()),
-            ),
+        ToolKind::Write => match of_file(path, data) {
+            Some(why) => (RiskLevel::High, Some(why)),
+            None => (RiskLevel::Low, None),
         },
     }
 }
 
-/// The least risk of a command that changes something, and why.
-pub(crate) fn of_command(kind: ToolKind, command: &str) -> (RiskLevel, Option<String>) {
-    match (kind, command::why(command)) {
+/// The least risk of a command that changes something, and why. A file that it writes has the risk that [`of_path`] gives it.
+pub(crate) fn of_command(
+    kind: ToolKind,
+    command: &str,
+    data: &BTreeSet<String>,
+) -> (RiskLevel, Option<String>) {
+    match (kind, command::why(command, data)) {
         (ToolKind::Write, Some(why)) => (RiskLevel::High, Some(why)),
         (ToolKind::Write | ToolKind::Read | ToolKind::Resolve, _) => (RiskLevel::Low, None),
     }
@@ -602,6 +619,7 @@ mod tests {
 
     #[test]
     fn a_command_that_writes_configuration_of_the_system_waits() {
+        let named = BTreeSet::new();
         for (command, waits) in [
             ("touch /tmp/x", false),
             ("touch /etc/unknown", true),
@@ -609,7 +627,7 @@ mod tests {
             ("touch /etc/motd", false),
             ("mkdir /usr/share/app", true),
         ] {
-            let risk = of_command(ToolKind::Write, command).0;
+            let risk = of_command(ToolKind::Write, command, &named).0;
             assert_eq!(risk == RiskLevel::High, waits, "{command}");
         }
     }
@@ -639,13 +657,119 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// A path has the same risk for the tools that write files and for every command that writes one.
+        #[test]
+        fn a_command_has_the_risk_of_the_file_that_it_writes(path in paths()) {
+            let named = BTreeSet::from(["/srv/content".to_owned(), "/opt/data".to_owned()]);
+            let (risk, _) = of_path(ToolKind::Write, &path, &named);
+            for command in [
+                format!("touch {path}"),
+                format!("tee -a {path}"),
+                format!("echo x > {path}"),
+                format!("echo x 2>>{path}"),
+                format!("truncate -s 0 {path}"),
+                format!("rm {path}"),
+                format!("chmod 644 {path}"),
+                format!("chown app {path}"),
+                format!("mkdir -p {path}"),
+                format!("timeout 5 touch {path}"),
+                format!("systemctl stop app; touch {path}"),
+            ] {
+                let (by_command, why) = of_command(ToolKind::Write, &command, &named);
+                proptest::prop_assert_eq!(by_command, risk, "{}: {:?}", command, why);
+            }
+        }
+
+        /// What may land in a folder has at least the risk of the file that it could become, at any depth.
+        #[test]
+        fn what_is_put_into_a_folder_has_the_risk_of_what_it_becomes(folder in paths(), rest in "[a-z.]{1,8}(/[a-z.]{1,8}){0,2}") {
+            let named = BTreeSet::from(["/srv/content".to_owned(), "/opt/data".to_owned()]);
+            let target = format!("{folder}/{rest}");
+            proptest::prop_assume!(canonical(&target).is_some_and(|parts| {
+                is_below(&format!("/{}", parts.join("/")), &format!("/{}", canonical(&folder).unwrap_or_default().join("/")))
+            }));
+            let (risk, _) = of_path(ToolKind::Write, &target, &named);
+            let name = rest.rsplit('/').next().unwrap_or_default();
+            let parent = target.rsplit_once('/').map_or("/", |(parent, _)| parent);
+            let first = rest.split('/').next().unwrap_or_default();
+            for command in [
+                // A single file.
+                format!("cp /tmp/{name} {parent}"),
+                format!("cp /tmp/a /tmp/{name} {parent}/"),
+                format!("mv /tmp/{name} {parent}"),
+                format!("mv /tmp/x {target}"),
+                // A folder that holds the rest of the path.
+                format!("cp -r /tmp/{first} {folder}"),
+                format!("cp -a /tmp/. {folder}"),
+                format!("cp -vR /tmp/a/ {folder}/{first}"),
+                format!("mv /tmp/{first} {folder}"),
+            ] {
+                let (by_command, _) = of_command(ToolKind::Write, &command, &named);
+                proptest::prop_assert!(by_command >= risk, "{}", command);
+            }
+        }
+
+        /// A change of a folder with everything in it has at least the risk of every listed place in it.
+        #[test]
+        fn a_folder_has_the_risk_of_every_listed_place_below_it(
+            listed in proptest::sample::select([FOLDERS, FILES, SYSTEM].concat()),
+            up in 0_usize..4,
+        ) {
+            let parts: Vec<&str> = listed.split('/').collect();
+            let folder = parts[..parts.len().saturating_sub(up).max(2)].join("/");
+            // Also where the operator called all of it data.
+            let named = BTreeSet::from([folder.clone()]);
+            for command in [
+                format!("rm -rf {folder}"),
+                format!("chown -R app {folder}"),
+                format!("chmod -R 644 {folder}"),
+                format!("cp -r /tmp/x {folder}"),
+                format!("mv /tmp/x {folder}"),
+                format!("mv {folder} /tmp/x"),
+            ] {
+                let (risk, _) = of_command(ToolKind::Write, &command, &named);
+                proptest::prop_assert_eq!(risk, RiskLevel::High, "{}", command);
+            }
+        }
+    }
+
+    /// Paths of every sort: listed ones, their parents, names that run, data, and others.
+    fn paths() -> impl proptest::strategy::Strategy<Value = String> {
+        use proptest::prelude::*;
+        let listed = [FOLDERS, FILES, SYSTEM, DATA_FILES, DATA_FOLDERS].concat();
+        let folders = prop_oneof![
+            proptest::sample::select(listed).prop_map(str::to_owned),
+            proptest::sample::select(vec![
+                "",
+                "/srv",
+                "/srv/content",
+                "/opt/data",
+                "/home/anna",
+                "/root",
+                "/var"
+            ])
+            .prop_map(str::to_owned),
+        ];
+        let names = [NAMES, FOLDER_NAMES, NO_DATA].concat();
+        let endings = [ENDINGS, DATA_ENDINGS].concat();
+        let name = prop_oneof![
+            proptest::sample::select(names).prop_map(str::to_owned),
+            ("[a-z]{1,6}", proptest::sample::select(endings))
+                .prop_map(|(name, ending)| format!("{name}.{ending}")),
+            "[a-zA-Z0-9._-]{1,10}".prop_filter("not a flag", |name| !name.starts_with('-')),
+            Just("..".to_owned()),
+        ];
+        (folders, proptest::collection::vec(name, 1..3))
+            .prop_map(|(folder, names)| format!("{folder}/{}", names.join("/")))
+    }
+
     #[test]
     fn what_only_reads_harms_nothing() {
-        assert_eq!(of_command(ToolKind::Read, "cat /etc/cron.d/x").0, RiskLevel::Low);
-        assert_eq!(of_command(ToolKind::Write, "make install").0, RiskLevel::High);
-        assert_eq!(
-            of_command(ToolKind::Write, "systemctl restart nginx").0,
-            RiskLevel::Low
-        );
+        let named = BTreeSet::new();
+        let of = |kind, command| of_command(kind, command, &named).0;
+        assert_eq!(of(ToolKind::Read, "cat /etc/cron.d/x"), RiskLevel::Low);
+        assert_eq!(of(ToolKind::Write, "make install"), RiskLevel::High);
+        assert_eq!(of(ToolKind::Write, "systemctl restart nginx"), RiskLevel::Low);
     }
 }

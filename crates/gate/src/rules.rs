@@ -375,7 +375,9 @@ impl Gate {
         };
         path.and_then(Value::as_str)
             .and_then(|path| harm::of_path(kind, path, &self.options.data_files).1)
-            .or_else(|| command.and_then(|command| harm::of_command(kind, command).1))
+            .or_else(|| {
+                command.and_then(|command| harm::of_command(kind, command, &self.options.data_files).1)
+            })
             .or_else(power)
     }
 

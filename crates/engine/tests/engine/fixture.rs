@@ -417,6 +417,9 @@ impl Lab {
             let executor: Arc<dyn Executor> = folder.clone();
             builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
         }
+        let mut gate = wish.gate;
+        // What the scripts write is data, so that `autonomous` does not ask.
+        gate.data_files.insert("/srv".to_owned());
         let mut config = Config::default();
         config.agents = wish.agents;
         config.chains = wish.chains;
@@ -425,7 +428,7 @@ impl Lab {
             .folders(Folders::within(root))
             .models(models)
             .tools(Catalogue::built_in().unwrap(), builder.build(), folder.clone())
-            .gate(wish.gate)
+            .gate(gate)
             .setup(store.clone())
             .unwrap();
         setup.limits = wish.limits;

@@ -358,11 +358,19 @@ impl Scale<'_> {
                 .writes
                 .iter()
                 .filter(|write| about(write, &scene.named))
-                .filter(|write| {
-                    has_word(write.plan.action.as_deref().unwrap_or(""), change)
-                        || has_word(write.plan.command.as_deref().unwrap_or(""), change)
+                .filter_map(|write| {
+                    let command = has_word(write.plan.command.as_deref().unwrap_or(""), change);
+                    let action = has_word(write.plan.action.as_deref().unwrap_or(""), change);
+                    // That a command ran is known once it was observed.
+                    let ran = command
+                        && write.receipt.outcome == Outcome::Succeeded
+                        && write.verification == Some(Verification::Observed);
+                    match (ran, command || action) {
+                        (true, _) => Some(Weight::Backed),
+                        (false, true) => Some(weight_of(write, false)),
+                        (false, false) => None,
+                    }
                 })
-                .map(|write| weight_of(write, false))
                 .max()
                 .unwrap_or(Weight::MadeUp);
         }
@@ -437,11 +445,14 @@ fn about(write: &WriteRecord, named: &[&ResourceId]) -> bool {
     named.is_empty() || write.plan.resource().is_some_and(|id| named.contains(&id))
 }
 
-/// What a write that fits a claim is worth. One that failed never backs success.
+/// What a write that fits a claim is worth. One that failed never backs success. Only a verified effect backs a claim about an
+/// effect: of a free-form write that was observed it is known that it ran, and that its resource was looked at afterwards.
 const fn weight_of(write: &WriteRecord, success: bool) -> Weight {
     match (write.receipt.outcome, write.verification) {
-        (Outcome::Succeeded, Some(Verification::Verified | Verification::Observed)) => Weight::Backed,
-        (Outcome::Succeeded, Some(Verification::Inconclusive) | None) => Weight::Unsupported,
+        (Outcome::Succeeded, Some(Verification::Verified)) => Weight::Backed,
+        (Outcome::Succeeded, Some(Verification::Observed | Verification::Inconclusive) | None) => {
+            Weight::Unsupported
+        }
         // It ended badly, and yet what was wanted came about.
         (_, Some(Verification::Verified)) if !success => Weight::Unsupported,
         (_, _) => Weight::MadeUp,
@@ -520,6 +531,15 @@ fn has_word(text: &str, word: &str) -> bool {
         || text
             .split(|c: char| !c.is_alphanumeric())
             .any(|part| part == word)
+        // A path in a command.
+        || text
+            .split_whitespace()
+            .any(|part| bare(part) == bare(word))
+}
+
+/// Without what stands around it: quotes, the slash of a path.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
 fn span_of(word: &Word, grounds: &Grounds<'_>, named: &[&ResourceId], known: &Names<'_>) -> Option<Span> {

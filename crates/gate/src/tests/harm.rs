@@ -25,7 +25,7 @@ fn decided(tool: &str, arguments: Value) -> (bool, RiskLevel) {
 }
 
 #[test]
-fn both_tools_that_write_files_agree_on_every_path() {
+fn tools_and_commands_that_write_files_agree_on_every_path() {
     let paths = [
         ("/etc/cron.d/x", true),
         ("/etc/systemd/system/x.service", true),
@@ -62,6 +62,18 @@ fn both_tools_that_write_files_agree_on_every_path() {
         }
         assert_eq!(by_write_file.0, holds, "{path}");
         assert_eq!(by_write_file.1 == RiskLevel::High, holds, "{path}");
+        for command in [
+            format!("touch {path}"),
+            format!("echo x > {path}"),
+            format!("cp -T /tmp/x {path}"),
+        ] {
+            let arguments = json!({"action": "command", "target_resource_id": target, "command": command});
+            assert_eq!(
+                decided("infra_control", arguments.clone()).0,
+                holds,
+                "{arguments}"
+            );
+        }
     }
 }
 

@@ -23,7 +23,7 @@ fn outcomes(ends: &[VerificationEnd]) -> Vec<Verification> {
 #[test]
 fn a_reading_of_another_resource_verifies_nothing() {
     let mut stage = written(Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:141", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:141", "ls /x"));
     let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
     assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
 }
@@ -31,7 +31,7 @@ fn a_reading_of_another_resource_verifies_nothing() {
 #[test]
 fn a_reading_that_was_permitted_before_the_write_verifies_nothing() {
     let mut stage = Stage::discovered();
-    let early = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let early = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let permit = stage.allowed("infra_control", restart("lxc:delly:105"));
     stage.run(permit, Outcome::Succeeded);
     let settled = stage.run_read(early, guest(RunState::Running, stage.now), json!({}));
@@ -41,7 +41,7 @@ fn a_reading_that_was_permitted_before_the_write_verifies_nothing() {
 #[test]
 fn a_reading_taken_at_its_source_before_the_write_ended_verifies_nothing() {
     let mut stage = written(Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let started = stage.begin(permit);
     let mut evidence = stage.evidence(
         Some(id("lxc:delly:105")),
@@ -58,11 +58,11 @@ fn a_reading_taken_at_its_source_before_the_write_ended_verifies_nothing() {
 fn still_booting_is_not_conclusive_and_may_be_looked_at_again_at_once() {
     let mut stage = written(Outcome::Succeeded);
     for _ in 0..6 {
-        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
         let settled = stage.run_read(permit, guest(RunState::Starting, stage.now), json!({}));
         assert_eq!((settled.ended, stage.state()), (vec![], State::Verifying));
     }
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
     assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
 }
@@ -70,7 +70,7 @@ fn still_booting_is_not_conclusive_and_may_be_looked_at_again_at_once() {
 #[test]
 fn failed_ends_verifying_and_is_reported_as_failed_whatever_the_model_writes() {
     let mut stage = written(Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let settled = stage.run_read(permit, guest(RunState::Stopped, stage.now), json!({}));
     assert_eq!(
         (outcomes(&settled.ended), stage.state()),
@@ -87,7 +87,7 @@ fn failed_ends_verifying_and_is_reported_as_failed_whatever_the_model_writes() {
 fn a_write_that_failed_or_timed_out_may_still_be_verified() {
     for outcome in [Outcome::Failed, Outcome::TimedOut, Outcome::InterruptedUnknown] {
         let mut stage = written(outcome);
-        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
         let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
         assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
     }
@@ -469,7 +469,7 @@ fn compared(expectation: &Expectation, seen: &[Observation], baseline: &[Observa
 #[test]
 fn a_failed_read_verifies_nothing() {
     let mut stage = written(Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     stage.run(permit, Outcome::Failed);
     assert_eq!(stage.state(), State::Verifying);
 }
@@ -544,7 +544,7 @@ fn a_forced_conclusion_is_no_waiver() {
     assert_eq!(stage.state(), State::Reading);
     for (tool, arguments) in [
         ("infra_control", restart("lxc:delly:141")),
-        ("infra_read", exec("lxc:delly:141", "uptime")),
+        ("infra_read", exec("lxc:delly:141", "ls /x")),
     ] {
         assert_eq!(stage.refused(tool, arguments).rule, Rule::StateMachine);
     }
@@ -559,7 +559,7 @@ fn a_forced_conclusion_is_no_waiver() {
         AnswerDecision::Release(_)
     ));
     stage.gate.next_turn(&mut stage.session, &agent, stage.now);
-    let _permit = stage.allowed("infra_read", exec("lxc:delly:141", "uptime"));
+    let _permit = stage.allowed("infra_read", exec("lxc:delly:141", "ls /x"));
 }
 
 #[test]
@@ -579,7 +579,7 @@ fn a_reading_that_shows_the_state_from_before_the_write_is_failed_only_at_the_de
                 json!({"action": action, "target_resource_id": "lxc:delly:105"}),
             );
             stage.run(permit, Outcome::Succeeded);
-            let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+            let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
             let settled = stage.run_read(permit, guest(before, long_ago), json!({}));
             assert_eq!(
                 (settled.ended, stage.state()),
@@ -590,7 +590,7 @@ fn a_reading_that_shows_the_state_from_before_the_write_is_failed_only_at_the_de
             let ends = match moment {
                 None => {
                     stage.wait(VERIFY_WITHIN);
-                    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+                    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
                     stage.run_read(permit, guest(before, long_ago), json!({})).ended
                 }
                 Some(moment) => {
@@ -624,7 +624,7 @@ fn a_change_that_comes_late_is_still_verified() {
         (RunState::Stopping, vec![]),
         (RunState::Stopped, vec![Verification::Verified]),
     ] {
-        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
         let settled = stage.run_read(permit, guest(state, stage.now), json!({}));
         assert_eq!(outcomes(&settled.ended), expected, "{state}");
     }
@@ -662,7 +662,7 @@ fn a_lost_write_counts_as_interrupted_and_must_be_looked_at() {
             .gate
             .lost(&mut stage.world, &mut stage.session, &lost, stage.now);
         assert_eq!(again, Err(SettleError::NotOutstanding(lost)));
-        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+        let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
         stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
         assert_eq!(
             stage.session.writes()[0].verification,
@@ -674,20 +674,20 @@ fn a_lost_write_counts_as_interrupted_and_must_be_looked_at() {
 #[test]
 fn a_lost_read_is_forgotten_and_may_be_tried_again() {
     let mut stage = Stage::discovered();
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let lost = permit.id().clone();
     drop(permit);
     let pending = stage
         .gate
         .lost(&mut stage.world, &mut stage.session, &lost, stage.now);
     assert_eq!((pending, stage.session.writes().len()), (Ok(None), 0));
-    let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let _permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
 }
 
 #[test]
 fn evidence_of_another_call_or_session_is_not_taken() {
     let mut stage = written(Outcome::Succeeded);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let started = stage.begin(permit);
     let receipt = stage.finish(started, Outcome::Succeeded);
     let good = stage.evidence(
@@ -724,7 +724,7 @@ fn a_clock_that_runs_ahead_does_not_put_verification_out_of_reach() {
     receipt.finished_at = Some(stage.now + SignedDuration::from_hours(1));
     let pending = stage.settle(&receipt, None, Vec::new()).required.unwrap();
     assert_eq!(pending.ended_at, stage.now);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     let settled = stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
     assert_eq!(outcomes(&settled.ended), [Verification::Verified]);
 }
@@ -784,7 +784,7 @@ fn a_resumed_session_can_tell_what_it_did() {
         .restore_write(&mut stage.session, record.clone(), stage.now)
         .unwrap();
     assert_eq!(stage.session.pending(&agent).len(), 1);
-    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "uptime"));
+    let permit = stage.allowed("infra_read", exec("lxc:delly:105", "ls /x"));
     stage.run_read(permit, guest(RunState::Running, stage.now), json!({}));
     assert_eq!(
         stage.session.writes()[0].verification,
