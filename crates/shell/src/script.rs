@@ -118,6 +118,10 @@ impl Walk<'_> {
                     feed: Feed::Said,
                     ..context
                 },
+                _ if seq.get(stage - 1).is_some_and(prints_ids) => Context {
+                    feed: Feed::Ids,
+                    ..context
+                },
                 _ => Context {
                     feed: Feed::Data,
                     ..context
@@ -780,6 +784,48 @@ fn only_says(command: &ast::Command) -> bool {
         matches!(item, ast::CommandPrefixOrSuffixItem::Word(word) if word::scan(&word.value).is_ok_and(|arg| arg.text().is_some()))
     });
     says && plain && simple.prefix.is_none()
+}
+
+/// Whether all that a command prints are ids of containers: `docker ps -q`.
+fn prints_ids(command: &ast::Command) -> bool {
+    let ast::Command::Simple(simple) = command else {
+        return false;
+    };
+    let engine = simple
+        .word_or_name
+        .as_ref()
+        .is_some_and(|name| matches!(name.value.as_str(), "docker" | "podman" | "nerdctl"));
+    let mut words = Vec::new();
+    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+        let (ast::CommandPrefixOrSuffixItem::Word(word)
+        | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word)) = item
+        else {
+            return false;
+        };
+        let Ok(arg) = word::scan(&word.value) else {
+            return false;
+        };
+        let Some(text) = arg.text() else { return false };
+        words.push(text.to_owned());
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (["ps", flags @ ..] | ["container", "ls" | "ps" | "list", flags @ ..]) = words.as_slice() else {
+        return false;
+    };
+    let mut quiet = false;
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        match *flag {
+            "-q" | "--quiet" | "-aq" | "-qa" => quiet = true,
+            "-a" | "--all" | "-l" | "--latest" | "--no-trunc" => {}
+            "-f" | "--filter" | "-n" | "--last" => {
+                flags.next();
+            }
+            flag if flag.starts_with("--filter=") || flag.starts_with("--last=") => {}
+            _ => return false,
+        }
+    }
+    engine && quiet && simple.prefix.is_none()
 }
 
 /// `while read x` ends with its input, if the input is the loop's own and each turn takes some of it.

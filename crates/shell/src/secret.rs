@@ -39,6 +39,7 @@ const SECRETS: &[&str] = &[
     "/etc/docker/key.json",
     "/etc/vault*/**",
     "/etc/cloudflared/**",
+    ".cloudflared/**",
     "/var/lib/docker/swarm/**",
     "/run/secrets/**",
     "/var/run/secrets/**",
@@ -213,6 +214,73 @@ const SECRETS: &[&str] = &[
     "Login Data",
     "Cookies",
     "gitea.db*",
+    // Configuration that packages make unreadable for other users, because it holds passwords, or the environment.
+    "/etc/environment",
+    "/etc/environment.d/**",
+    "/etc/netplan/**",
+    "/lib/netplan/**",
+    "/run/netplan/**",
+    "/etc/redis/**",
+    "/etc/redis*.conf",
+    "/etc/valkey/**",
+    "/etc/snmp/**",
+    "/var/lib/snmp/**",
+    "/etc/zabbix/zabbix_server*",
+    "/etc/zabbix/zabbix_server*/**",
+    "/etc/zabbix/zabbix_proxy*",
+    "/etc/zabbix/zabbix_proxy*/**",
+    "/etc/zabbix/web/**",
+    "/etc/monitrc",
+    "/etc/monit/**",
+    "/etc/grafana/**",
+    "/etc/gitea/**",
+    "/etc/forgejo/**",
+    "/etc/telegraf/**",
+    "/etc/influxdb/**",
+    "/etc/alertmanager/**",
+    "/etc/prometheus/alertmanager.y*ml",
+    "/etc/icinga2/**",
+    "/etc/icingaweb2/**",
+    "/etc/nagios/private/**",
+    "/etc/bacula/**",
+    "/etc/bareos/**",
+    "/etc/burp/**",
+    "/etc/pdns/**",
+    "/etc/powerdns/**",
+    "/etc/rabbitmq/**",
+    "/etc/matrix-synapse/**",
+    "/etc/turnserver.conf",
+    "/etc/dovecot/*sql*",
+    "/etc/dovecot/*ldap*",
+    "/etc/postfix/*sql*",
+    "/etc/postfix/*ldap*",
+    "/etc/ssmtp/**",
+    "/etc/fetchmailrc",
+    "/etc/pgbouncer/**",
+    "/etc/pgpool*/**",
+    "/etc/dbconfig-common/**",
+    "/etc/phpmyadmin/config-db.php",
+    "/etc/roundcube/**",
+    "/etc/clickhouse-server/**",
+    "/etc/graylog/**",
+    "/etc/libvirt/passwd.db",
+    "/etc/sasldb2",
+    "/etc/ldap.secret",
+    "/etc/pam_ldap.conf",
+    "/etc/boto.cfg",
+    "/etc/keystone/**",
+    "/etc/nova/**",
+    "/etc/neutron/**",
+    "/etc/cinder/**",
+    "/etc/glance/**",
+    "/etc/heat/**",
+];
+
+/// Folders in which also a certificate by its name is a secret: the file holds the token of an account.
+const NEVER_PUBLIC: &[&str] = &[
+    "/etc/cloudflared/**",
+    ".cloudflared/**",
+    "/var/lib/docker/swarm/**",
 ];
 
 /// Names that promise a secret. A glob would always match one of these, so they count only where the name is known.
@@ -426,6 +494,7 @@ impl Known {
 static SECRET: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(SECRETS));
 static TELLS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(TELLING));
 static OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(PUBLIC));
+static NEVER_OPEN: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(NEVER_PUBLIC));
 static ACTS: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(HARMFUL));
 static ACTS_WHEN_OPENED: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(OPENING));
 static MAY_BE_READ: LazyLock<Vec<Known>> = LazyLock::new(|| Known::list(DEVICES));
@@ -606,7 +675,7 @@ pub(crate) fn is_listed(arg: &Arg<'_>) -> bool {
         Value::Known(path) => {
             let path = path.strip_prefix('@').unwrap_or(path);
             let path = normal(path);
-            is_one_of(&path, &SECRET) && !is_one_of(&path, &OPEN)
+            is_one_of(&path, &SECRET) && !is_public(&path)
         }
         Value::Unknown(unknown) => {
             unknown.glob.as_deref().is_some_and(|glob| glob.contains('/')) && nature(arg).secret
@@ -638,7 +707,13 @@ fn is_secret(path: &str) -> bool {
     // A name that says certificate and key holds the key.
     let name = lower.rsplit('/').next().unwrap_or("");
     let key = (name.contains("key") || name.contains("priv")) && name.rsplit('.').next() == Some("pem");
-    key || !is_one_of(path, &OPEN)
+    key || !is_public(path)
+}
+
+/// Whether a path is public by its name, and not in a folder where such names are secrets.
+fn is_public(path: &str) -> bool {
+    let below = path.find("/etc/").map_or(path, |at| &path[at..]);
+    is_one_of(path, &OPEN) && !is_one_of(path, &NEVER_OPEN) && !is_one_of(below, &NEVER_OPEN)
 }
 
 /// Whether a path that a tool was given, a file or a folder with all below it, shows secrets.
@@ -861,6 +936,17 @@ mod tests {
             ".env",
             "app/.env.production",
             "/dev/sda1",
+            "/etc/environment",
+            "/etc/netplan/50-cloud-init.yaml",
+            "/etc/netplan/*.yaml",
+            "/etc/redis/redis.conf",
+            "/etc/snmp/snmpd.conf",
+            "/etc/zabbix/zabbix_server.conf",
+            "/etc/zabbix/zabbix_server.d/db.conf",
+            "/etc/postfix/mysql-users.cf",
+            "/etc/cloudflared/cert.pem",
+            "~/.cloudflared/cert.pem",
+            "/mnt/etc/cloudflared/cert.pem",
         ] {
             assert!(secret(word), "{word} should be sensitive");
         }
@@ -884,6 +970,10 @@ mod tests {
             "/dev/null",
             "/sys/class/net/*/address",
             "/etc/pve/storage.cfg",
+            "/etc/network/interfaces",
+            "/etc/zabbix/zabbix_agentd.conf",
+            "/etc/postfix/main.cf",
+            "/etc/letsencrypt/live/example.org/cert.pem",
         ] {
             assert!(!secret(word), "{word} should not be sensitive");
         }

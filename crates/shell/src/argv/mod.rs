@@ -39,6 +39,8 @@ pub(crate) enum Feed {
     Empty,
     /// A text that is written out in the command.
     Said,
+    /// The output of a command that prints ids and nothing else: words that cannot be flags.
+    Ids,
     /// The output of a command or the content of a file.
     Data,
 }

@@ -389,7 +389,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                 .endless(Category::UnboundedStream, &called, "waits for its standard input");
         }
         if self.chain.iter().any(|node| node.sends)
-            && matches!(self.context.feed, Feed::Data | Feed::Inherited)
+            && matches!(self.context.feed, Feed::Data | Feed::Ids | Feed::Inherited)
             && self.context.fed()
         {
             self.report

@@ -18,6 +18,14 @@ fn is_read_by_shells(character: char) -> bool {
     character.is_control() || "`$;|&<>()\\'\"".contains(character)
 }
 
+/// Whether an operand could begin with the name of another machine: `NAME:…`.
+fn names_a_remote(arg: &Arg<'_>) -> bool {
+    arg.text().is_none_or(|text| {
+        text.split_once(':')
+            .is_some_and(|(remote, _)| remote != "local" && !remote.contains('/'))
+    })
+}
+
 impl Parse<'_, '_> {
     pub(super) fn operand(&mut self, arg: &Arg<'_>, flags_ended: bool) {
         let node = self.node();
@@ -31,6 +39,10 @@ impl Parse<'_, '_> {
         {
             let why = "is read by a shell on another host, which may run a command in it";
             self.report.write(Risk::HighWrite, &arg.raw, why);
+        }
+        if self.chain.iter().any(|node| node.remotes) && names_a_remote(arg) {
+            self.report.needs(NETWORK);
+            self.report.reaches(None, &arg.raw);
         }
         if !node.pure
             && !flags_ended

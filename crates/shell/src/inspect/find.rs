@@ -143,7 +143,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
                     // It runs where it found the file.
                     context.course.enters_any();
                 }
-                at = run(args, at, &starts, context, report);
+                at = run(args, at, &starts, text.ends_with("dir"), context, report);
             }
             "-files0-from" => {
                 report.write(Risk::MediumWrite, text, "takes its starting points from a file");
@@ -162,8 +162,16 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     report.condition("find", "reads with these arguments; it could also write");
 }
 
-/// Judges the command from `at` up to its `;` or `+`; returns where the expression goes on.
-fn run(args: &[Arg<'_>], at: usize, starts: &[&Arg<'_>], context: Context<'_>, report: &mut Report) -> usize {
+/// Judges the command from `at` up to its `;` or `+`; returns where the expression goes on. In the folder of a file the finds of
+/// the BSDs hand over its bare name, which can look like a flag.
+fn run(
+    args: &[Arg<'_>],
+    at: usize,
+    starts: &[&Arg<'_>],
+    bare: bool,
+    context: Context<'_>,
+    report: &mut Report,
+) -> usize {
     let end = (at..args.len()).find(|index| match args[*index].text() {
         // A lone `+` ends the command in some finds and not in others.
         Some(";" | "+") => true,
@@ -193,7 +201,15 @@ fn run(args: &[Arg<'_>], at: usize, starts: &[&Arg<'_>], context: Context<'_>, r
     let mut command = Vec::with_capacity(end - at);
     for arg in &args[at..end] {
         match arg.text() {
-            Some("{}") => command.push(Arg::path_below("{}", below)),
+            Some("{}") => {
+                let mut path = Arg::path_below("{}", below);
+                if let Value::Unknown(unknown) = &mut path.value
+                    && bare
+                {
+                    unknown.splits = true;
+                }
+                command.push(path);
+            }
             Some(text) if text.contains("{}") => {
                 let prefix = text.split("{}").next().unwrap_or("").to_owned();
                 command.push(Arg {

@@ -100,6 +100,7 @@ pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report
     };
     let mut command: Vec<Arg<'_>> = rest.to_vec();
     match &replace {
+        None if context.feed == argv::Feed::Ids => command.push(Arg::ids("(from its input)")),
         None => command.push(Arg::anything("(from its input)")),
         Some(mark) if mark.is_empty() => {
             report.write(Risk::MediumWrite, "xargs", "what it replaces is not known");

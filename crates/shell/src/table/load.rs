@@ -82,6 +82,7 @@ struct Entry {
     needs: String,
     permutes: bool,
     remote_shell: bool,
+    remotes: bool,
     clash: Vec<String>,
     instead: String,
     when: BTreeMap<String, Entry>,
@@ -199,6 +200,7 @@ impl Entry {
             ordered: mode.ordered || base.ordered,
             permutes: mode.permutes || base.permutes,
             remote_shell: mode.remote_shell || base.remote_shell,
+            remotes: mode.remotes || base.remotes,
             dashes: mode.dashes || base.dashes,
             hands_over: mode.hands_over.or(base.hands_over),
             names_only: mode.names_only || base.names_only,
@@ -438,6 +440,7 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         needs: flag_names(&entry.needs, style)?,
         permutes: entry.permutes,
         remote_shell: entry.remote_shell,
+        remotes: entry.remotes,
         clashes: entry
             .clash
             .iter()

@@ -105,6 +105,8 @@ pub(crate) struct Node {
     pub(crate) needs: Vec<FlagName>,
     /// An operand `HOST:PATH` is read by a shell on that host.
     pub(crate) remote_shell: bool,
+    /// An operand `NAME:…` names another machine, here and in its sub-commands.
+    pub(crate) remotes: bool,
     /// It looks for these flags behind operands, too.
     pub(crate) permutes: bool,
     /// Flags that together write.

@@ -152,9 +152,19 @@ impl Kind {
 
     /// Whether a list of allowed words has this one.
     pub(crate) fn allows(words: &[String], text: &str) -> bool {
-        words.iter().any(|word| match word.strip_suffix('*') {
+        words.iter().any(|word| match word.split_once('*') {
             // A second line could be a second command.
-            Some(prefix) => text.starts_with(prefix) && !text.contains('\n'),
+            Some((prefix, "")) => text.starts_with(prefix) && !text.contains('\n'),
+            // One plain part in the middle.
+            Some((prefix, suffix)) => text
+                .strip_prefix(prefix)
+                .and_then(|rest| rest.strip_suffix(suffix))
+                .is_some_and(|part| {
+                    part.starts_with(|c: char| c.is_ascii_alphanumeric())
+                        && part
+                            .chars()
+                            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
+                }),
             None => word == text,
         })
     }

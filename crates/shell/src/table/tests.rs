@@ -813,3 +813,165 @@ fn what_promises_secrets_is_sensitive_or_was_judged() {
         .collect();
     assert!(unused.is_empty(), "judged, and not in the table: {unused:#?}");
 }
+
+/// Flags whose names say which machine, service or account is asked.
+const WHERE: &[&str] = &[
+    "address",
+    "addr",
+    "api-server",
+    "apiserver",
+    "bootstrap-server",
+    "bootstrap-servers",
+    "broker",
+    "broker-list",
+    "brokers",
+    "connect",
+    "connection",
+    "context",
+    "endpoint",
+    "endpoint-url",
+    "endpoints",
+    "host",
+    "hostname",
+    "kube-context",
+    "kubecontext",
+    "peer",
+    "peers",
+    "proxy",
+    "registry",
+    "remote",
+    "server",
+    "servers",
+    "uri",
+    "url",
+];
+
+/// What is named so and reaches no other machine, and why. `*` stands for anything.
+const STAYS: &[(&str, &str)] = &[
+    ("ag --context", "lines around a match"),
+    ("colordiff --context", "lines around a change"),
+    ("diff --context", "lines around a change"),
+    ("git grep --context", "lines around a match"),
+    ("*grep --context", "lines around a match"),
+    ("rg --context", "lines around a match"),
+    ("ausearch --context", "a label of SELinux that is searched for"),
+    ("ausearch --host", "the host in a record that is searched for"),
+    ("lxc-attach --context", "a label of SELinux"),
+    ("openssl sess_id --context", "an id in a session"),
+    ("ceph orch --host*", "which daemons are listed"),
+    ("cilium * --endpoint", "a number of an endpoint on this machine"),
+    ("consul --peer", "which services are listed"),
+    ("ctr --address", "a socket of this machine"),
+    (
+        "git config get* --url",
+        "which section of the configuration is meant",
+    ),
+    (
+        "heroku --remote",
+        "which app is meant, by its name in the repository",
+    ),
+    ("iscsiadm --host", "the number of an adapter"),
+    ("istioctl --address", "which listeners are shown"),
+    ("istioctl --remote", "yes or no"),
+    (
+        "kafka-topics --broker*",
+        "numbers of brokers of the cluster that is asked",
+    ),
+    ("openstack --host", "which servers are listed"),
+    ("tailscale --peers", "yes or no"),
+    (
+        "virsh --connect",
+        "an address, whose host is marked as in every argument",
+    ),
+    (
+        "virt-top --connect",
+        "an address, whose host is marked as in every argument",
+    ),
+    ("vzlist --hostname", "which containers are listed"),
+];
+
+/// A flag that says where a program asks marks the network, or was judged.
+#[test]
+fn a_flag_that_names_another_machine_reaches_it_or_was_judged() {
+    fn walk(node: &Node, path: &str, reaches: bool, found: &mut Vec<String>) {
+        let reaches = reaches || node.network;
+        for (name, flag) in &node.long {
+            let kind = match &flag.value {
+                FlagValue::None => continue,
+                FlagValue::Required(kind) | FlagValue::Optional(kind) => kind,
+            };
+            let harmless = matches!(flag.effect, FlagEffect::Harmless | FlagEffect::Bound);
+            if harmless
+                && !reaches
+                && !node.writes
+                && WHERE.contains(&name.as_str())
+                && matches!(kind, Kind::Text | Kind::Word | Kind::Name | Kind::NoneOf(_))
+            {
+                found.push(format!("{path} --{name}"));
+            }
+        }
+        for (name, sub) in &node.subs {
+            walk(sub, &format!("{path} {name}"), reaches, found);
+        }
+        for (_, mode) in &node.modes {
+            walk(mode, path, reaches, found);
+        }
+    }
+    let mut found = Vec::new();
+    for entry in all().flatten() {
+        walk(&entry.node, &entry.node.name, false, &mut found);
+    }
+    found.retain(|flag| !STAYS.iter().any(|(pattern, _)| is_like(flag, pattern)));
+    found.sort();
+    found.dedup();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Programs that are written to take the place of another one.
+const SIBLINGS: &[&[&str]] = &[
+    &["docker", "podman", "nerdctl"],
+    &["docker-compose", "podman-compose"],
+    &["kubectl", "oc"],
+    &["lxc", "incus"],
+    &["mysql", "mariadb"],
+    &["mysqldump", "mariadb-dump"],
+    &["redis-cli", "valkey-cli"],
+    &["terraform", "tofu"],
+    &["vault", "bao"],
+    &["exim", "exim4"],
+    &["pip", "pip3"],
+    &["yum", "dnf"],
+];
+
+/// What one of them calls a secret, the others do, too.
+#[test]
+fn programs_that_replace_each_other_agree_on_secrets() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for siblings in SIBLINGS {
+        let levels_of = |name: &str| {
+            let mut found = Vec::new();
+            if let Some(node) = super::program(name) {
+                levels(node, "", &mut found);
+            }
+            found
+        };
+        for one in *siblings {
+            for (path, node) in levels_of(one) {
+                for other in siblings.iter().filter(|other| *other != one) {
+                    let twins: Vec<&Node> = levels_of(other)
+                        .into_iter()
+                        .filter(|(other_path, _)| *other_path == path)
+                        .map(|(_, node)| node)
+                        .collect();
+                    compared += twins.len();
+                    if node.sensitive && !twins.is_empty() && !twins.iter().any(|twin| twin.sensitive) {
+                        wrong.push(format!("`{one}{path}` is sensitive, `{other}{path}` is not"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "only {compared} levels compared");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -63,6 +63,18 @@ impl<'a> Arg<'a> {
         }
     }
 
+    /// Ids that are made at run time. None of them looks like a flag, and none is a path.
+    pub(crate) fn ids(raw: &'a str) -> Self {
+        Self {
+            raw: Cow::Borrowed(raw),
+            value: Value::Unknown(Unknown {
+                prefix: "0".to_owned(),
+                several: true,
+                ..Unknown::default()
+            }),
+        }
+    }
+
     /// Paths made at run time, below a folder.
     pub(crate) fn path_below(raw: &'a str, folder: &str) -> Self {
         let glob = (!folder.is_empty()).then(|| format!("{}/**", folder.trim_end_matches('/')));
