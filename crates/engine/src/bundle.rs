@@ -402,7 +402,7 @@ fn assemble(header: &Header, parts: Vec<Line>) -> Result<Bundle, String> {
         match part {
             Line::Session(found) => session = Some(*found),
             Line::Catalogue(catalogue) => {
-                let hash = catalogue.hash().map_err(|error| error.to_string())?;
+                let hash = catalogue.hash();
                 catalogues.insert(hash, *catalogue);
             }
             Line::Run(head) => bundle.0.push(Trace {

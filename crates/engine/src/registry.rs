@@ -30,8 +30,8 @@ pub struct ToolSet {
 impl ToolSet {
     /// The tools of this gate's catalogue, and what runs them. Fails if the catalogue cannot be written down.
     pub fn new(gate: Gate, toolbox: Toolbox) -> Result<Self, serde_json::Error> {
-        let record = gate.catalogue().record();
-        let rules = Rules::of(gate.options(), record.hash()?);
+        let record = gate.catalogue().record()?;
+        let rules = Rules::of(gate.options(), record.hash());
         Ok(Self {
             gate,
             toolbox,

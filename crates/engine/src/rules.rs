@@ -22,9 +22,6 @@ pub enum Error {
     /// The catalogue cannot be read.
     #[error(transparent)]
     Tools(#[from] interlock_gate::CatalogueError),
-    /// The catalogue cannot be written down to be compared.
-    #[error("the catalogue of tools cannot be compared: {0}")]
-    Unreadable(#[from] serde_json::Error),
 }
 
 /// What the gate was set to.
@@ -84,7 +81,7 @@ impl Rules {
         let record = catalogues
             .get(&self.catalogue)
             .ok_or(Error::Missing(self.catalogue))?;
-        if record.hash()? != self.catalogue {
+        if record.hash() != self.catalogue {
             return Err(Error::Changed(self.catalogue));
         }
         let catalogue = Catalogue::from_record(record.clone())?;

@@ -363,19 +363,55 @@ pub struct Tool {
 }
 
 /// A catalogue as it is kept: everything that decides, tool by tool, in the order of their names.
+///
+/// It is written and hashed as it was recorded. A record of an earlier version keeps its hash, so its sessions replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CatalogueRecord(Vec<ToolRecord>);
+#[serde(try_from = "Value", into = "Value")]
+pub struct CatalogueRecord {
+    tools: Vec<ToolRecord>,
+    recorded: Value,
+}
+
+/// Fields of a definition that earlier versions recorded and that never decided anything.
+const RETIRED: &[&str] = &["requires_sandbox"];
+
+impl TryFrom<Value> for CatalogueRecord {
+    type Error = serde_json::Error;
+
+    fn try_from(recorded: Value) -> Result<Self, serde_json::Error> {
+        let mut current = recorded.clone();
+        let definitions = current
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .filter_map(|tool| tool.get_mut("definition")?.as_object_mut());
+        for definition in definitions {
+            for field in RETIRED {
+                definition.remove(*field);
+            }
+        }
+        Ok(Self {
+            tools: serde_json::from_value(current)?,
+            recorded,
+        })
+    }
+}
+
+impl From<CatalogueRecord> for Value {
+    fn from(record: CatalogueRecord) -> Self {
+        record.recorded
+    }
+}
 
 impl CatalogueRecord {
     /// The hash by which a session names the catalogue that it ran on.
-    pub fn hash(&self) -> Result<ContentHash, serde_json::Error> {
-        Ok(ContentHash::of_json(&serde_json::to_value(self)?))
+    pub fn hash(&self) -> ContentHash {
+        ContentHash::of_json(&self.recorded)
     }
 
     /// What each tool is offered as.
     pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
-        self.0.iter().map(|tool| &tool.definition)
+        self.tools.iter().map(|tool| &tool.definition)
     }
 }
 
@@ -632,15 +668,19 @@ impl Catalogue {
     /// The catalogue that a record was made of. It passes the same checks as every other one.
     pub fn from_record(record: CatalogueRecord) -> Result<Self, Error> {
         let mut catalogue = Self::default();
-        for tool in record.0 {
+        for tool in record.tools {
             catalogue.insert(tool.into_tool()?)?;
         }
         Ok(catalogue)
     }
 
-    /// What is kept of it.
-    pub fn record(&self) -> CatalogueRecord {
-        CatalogueRecord(self.tools.values().map(|tool| tool.record.clone()).collect())
+    /// What is kept of it. Fails if it has no written form.
+    pub fn record(&self) -> Result<CatalogueRecord, serde_json::Error> {
+        let tools: Vec<ToolRecord> = self.tools.values().map(|tool| tool.record.clone()).collect();
+        Ok(CatalogueRecord {
+            recorded: serde_json::to_value(&tools)?,
+            tools,
+        })
     }
 
     /// The tool of this name.
@@ -779,8 +819,6 @@ struct Row {
     synonyms: Vec<Synonym>,
     #[serde(default)]
     requires_approval: bool,
-    #[serde(default)]
-    requires_sandbox: bool,
     allowed_modes: Option<BTreeSet<Mode>>,
     timeout_seconds: Option<NonZeroU32>,
     rate_limit_per_hour: Option<NonZeroU32>,
@@ -951,7 +989,6 @@ impl Row {
                 .allowed_modes
                 .unwrap_or_else(|| Mode::ALL.iter().copied().collect()),
             requires_approval: self.requires_approval,
-            requires_sandbox: self.requires_sandbox,
             timeout_seconds: self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
             rate_limit_per_hour: self.rate_limit_per_hour,
             target,

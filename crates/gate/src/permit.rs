@@ -55,6 +55,11 @@ impl Permit {
         &self.plan
     }
 
+    /// The exact plan, for what outlives the permit.
+    pub fn shared_plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan)
+    }
+
     /// Its hash.
     pub const fn plan_hash(&self) -> ContentHash {
         self.plan_hash
@@ -186,6 +191,16 @@ impl Started {
     /// The exact plan.
     pub fn plan(&self) -> &Plan {
         &self.permit.plan
+    }
+
+    /// The exact plan, for what outlives the run.
+    pub fn shared_plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.permit.plan)
+    }
+
+    /// Who approved it, where a human did.
+    pub const fn approved_by(&self) -> Option<&UserId> {
+        self.permit.approved_by.as_ref()
     }
 
     /// Its hash.

@@ -88,9 +88,6 @@ pub struct ToolDefinition {
     /// Whether a human must approve each write.
     #[serde(default)]
     pub requires_approval: bool,
-    /// Whether it may only run where a sandbox can be enforced.
-    #[serde(default)]
-    pub requires_sandbox: bool,
     /// How long it may run.
     pub timeout_seconds: NonZeroU32,
     /// How often it may run; no limit of its own where this is missing.

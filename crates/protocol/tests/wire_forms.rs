@@ -127,7 +127,6 @@ fn definition() -> ToolDefinition {
         },
         modes: [Mode::Normal, Mode::Recovery].into(),
         requires_approval: true,
-        requires_sandbox: false,
         timeout_seconds: parse("30"),
         rate_limit_per_hour: Some(parse("60")),
         target: TargetRule::Arguments {
@@ -384,7 +383,6 @@ fn tool_definitions() {
         kind: KindRule::Fixed { kind: ToolKind::Read },
         modes: Mode::ALL.iter().copied().collect(),
         requires_approval: false,
-        requires_sandbox: true,
         timeout_seconds: parse("60"),
         rate_limit_per_hour: None,
         target: TargetRule::None,

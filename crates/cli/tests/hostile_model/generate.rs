@@ -746,11 +746,7 @@ impl<'a> Generator<'a> {
                     json!({"path": path, "target_resource_id": machine}),
                 ),
                 ("read_file", json!({"path": bare, "target_resource_id": machine})),
-                ("git_status", json!({"path": bare, "target_resource_id": machine})),
-                (
-                    "check_process_health",
-                    json!({"processes": [bare], "target_resource_id": machine}),
-                ),
+                ("logic_query", json!({"goal": bare})),
                 (
                     "read_system_logs",
                     json!({"unit": bare, "target_resource_id": machine}),

@@ -150,7 +150,33 @@ pub fn gate(options: GateOptions<'_>) -> GateReport {
 }
 
 pub(crate) fn real_gate() -> Result<Gate, String> {
-    let catalogue = Catalogue::built_in().map_err(|error| error.to_string())?;
+    gate_with(None)
+}
+
+/// The tool of another family: each call needs a human, and nothing but its own row says so.
+const ATTENDED: &str = r#"
+[[tool]]
+name = "attended_page"
+description = "Fetch a page."
+category = "network"
+risk = "medium"
+kind = "read"
+requires_approval = true
+rate_limit_per_hour = 60
+state = false
+[tool.parameters]
+type = "object"
+required = ["url"]
+additionalProperties = false
+[tool.parameters.properties]
+url = { type = "string", pattern = "^https?://", maxLength = 2048 }
+"#;
+
+fn gate_with(family: Option<&str>) -> Result<Gate, String> {
+    let mut catalogue = Catalogue::built_in().map_err(|error| error.to_string())?;
+    if let Some(family) = family {
+        catalogue.add_toml(family).map_err(|error| error.to_string())?;
+    }
     let options = Options {
         repetition_threshold: 0,
         ..Options::default()
@@ -158,9 +184,9 @@ pub(crate) fn real_gate() -> Result<Gate, String> {
     Ok(Gate::new(Arc::new(catalogue), options))
 }
 
-/// The same, where commands on some resources need a sandbox.
+/// The same, where commands on some resources need a sandbox, with a tool that needs a human.
 pub(crate) fn guarded_gate() -> Result<Gate, String> {
-    let mut gate = real_gate()?;
+    let mut gate = gate_with(Some(ATTENDED))?;
     gate.options.read_sandbox = RequireSandbox::Tagged([super::hostile::GUARDED.to_owned()].into());
     Ok(gate)
 }

@@ -493,9 +493,9 @@ fn calls(resources: &[ResolvedResource]) -> Vec<Call> {
     );
     add("infra_control", json!({"action": "restart"}));
     add("infra_query", json!({"action": "destroy"}));
-    add("web_search", json!({"query": "x"}));
-    add("fetch_url", json!({"url": "https://example.org"}));
-    add("fetch_url", json!({"url": "file:///etc/shadow"}));
+    add("logic_query", json!({"goal": "known_node(Node)"}));
+    add("attended_page", json!({"url": "https://example.org"}));
+    add("attended_page", json!({"url": "file:///etc/shadow"}));
     add("pulse_run_command", json!({"command": "reboot"}));
     add("INFRA_READ", json!({"action": "exec", "command": "reboot"}));
     // Discovery, often enough that something can be attacked at all.

@@ -283,7 +283,7 @@ fn no_alias_can_pose_as_a_canonical_id_in_another_case() {
 #[test]
 fn a_tool_server_discovers_nothing() {
     let mut catalogue = Catalogue::built_in().unwrap();
-    let mut definition = catalogue.get("web_search").unwrap().definition().clone();
+    let mut definition = catalogue.get("logic_query").unwrap().definition().clone();
     definition.name = "srv_find".parse().unwrap();
     definition.kind = KindRule::Fixed {
         kind: ToolKind::Resolve,

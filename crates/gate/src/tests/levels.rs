@@ -350,7 +350,7 @@ fn unknown_tools_and_unclear_actions_are_writes() {
         ("infra_knowledge", json!({"action": "recall"}), Read),
         ("infra_knowledge", json!({"action": "remember"}), Write),
         ("read_file", json!({}), Read),
-        ("web_search", json!({}), Read),
+        ("logic_query", json!({}), Read),
         ("write_file", json!({}), Write),
         ("no_such_tool", json!({"action": "read"}), Write),
     ];
@@ -392,7 +392,7 @@ fn the_session_scope_and_the_schema_are_asked_first() {
 #[test]
 fn a_tool_that_may_write_must_declare_its_target() {
     let mut catalogue = Catalogue::built_in().unwrap();
-    let mut definition = catalogue.get("web_search").unwrap().definition().clone();
+    let mut definition = catalogue.get("logic_query").unwrap().definition().clone();
     definition.name = ToolName::new("grafana.delete").unwrap();
     definition.kind = interlock_protocol::KindRule::Fixed {
         kind: ToolKind::Write,

@@ -101,7 +101,7 @@ fn a_write_needs_its_own_resource_and_a_read_some_resource() {
         fresh.refused("infra_read", exec("node:elsewhere", "uptime")).rule,
         Rule::StrictResolution
     );
-    let _permit = fresh.allowed("web_search", json!({"query": "x"}));
+    let _permit = fresh.allowed("logic_query", json!({"goal": "known_node(Node)"}));
     let _permit = fresh.allowed("infra_knowledge", json!({"action": "recall"}));
 }
 

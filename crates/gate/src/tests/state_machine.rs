@@ -72,7 +72,7 @@ fn a_read_or_a_resolve_leaves_resolving_and_a_failed_one_does_not() {
     assert_eq!(stage.state(), State::Reading);
 
     let mut stage = Stage::new();
-    let permit = stage.allowed("web_search", json!({"query": "proxmox"}));
+    let permit = stage.allowed("logic_query", json!({"goal": "known_node(Node)"}));
     stage.run(permit, Outcome::Succeeded);
     assert_eq!(stage.state(), State::Reading);
 }

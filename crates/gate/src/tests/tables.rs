@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use interlock_protocol::{Arguments, ToolKind};
+use interlock_protocol::{
+    Arguments, CategoryName, KindRule, Mode, RiskLevel, ShellRule, TargetArgument, TargetRule,
+    ToolDefinition, ToolKind,
+};
 use serde_json::{Value, json};
 
 use super::fixture::*;
@@ -239,4 +242,110 @@ fn tools_that_do_the_same_expect_the_same() {
         assert_eq!(expected[0], expected[1], "{one:?} {other:?}");
         assert!(expected[0].is_some());
     }
+}
+
+/// What the gate makes of one call to the tool `probe`, so that two definitions can be compared.
+fn decided(definition: &ToolDefinition) -> String {
+    let mut stage = Stage::discovered();
+    let mut catalogue = Catalogue::built_in().unwrap();
+    let target = (definition.target == TargetRule::None).then(|| id("tool_server:probe"));
+    catalogue.register(definition.clone(), target).unwrap();
+    let mut gate = Gate::new(std::sync::Arc::new(catalogue), Options::default());
+    gate.analyse = analyse;
+    let input = GovernanceInput {
+        forbidden_categories: [CategoryName::new("forbidden").unwrap()].into(),
+        calls_in_last_hour: 3,
+        ..GovernanceInput::in_mode(Mode::Normal)
+    };
+    let situation = Situation {
+        now: stage.now,
+        governance: Governance::Given(&input),
+        names: &[],
+    };
+    let agent = stage.agent.clone();
+    let arguments = json!({"command": "systemctl stop nginx", "where": "lxc:delly:105"});
+    let decision = gate.decide(
+        &mut stage.world,
+        &mut stage.session,
+        &agent,
+        call("probe", arguments),
+        situation,
+    );
+    let plan = match &decision {
+        Decision::Allow(permit) => format!("{:?}", permit.plan()),
+        Decision::Hold(hold) => format!("{:?}", hold.plan),
+        Decision::Block(refusal) => format!("{:?}", refusal.rule),
+    };
+    format!("{}{plan}", decision.explain())
+}
+
+type Change = fn(&mut ToolDefinition);
+
+/// A field that nothing reads is a promise that nothing keeps. Each field is changed alone, and the decision changes. A new
+/// field does not pass without a case.
+#[test]
+fn every_field_of_a_definition_decides() {
+    let built_in = Catalogue::built_in().unwrap();
+    let probe = ToolDefinition {
+        name: "probe".parse().unwrap(),
+        kind: KindRule::Fixed {
+            kind: ToolKind::Write,
+        },
+        target: TargetRule::Arguments {
+            arguments: vec![TargetArgument {
+                name: "where".parse().unwrap(),
+                bare: None,
+            }],
+        },
+        parameters: json!({"type": "object", "properties": {"command": {"type": "string"}, "where": {"type": "string"}}}),
+        rate_limit_per_hour: std::num::NonZeroU32::new(100),
+        risk: RiskLevel::Low,
+        ..built_in.get("logic_query").unwrap().definition().clone()
+    };
+    let base = decided(&probe);
+    let changes: &[(&str, Change)] = &[
+        ("name", |tool| tool.name = "another".parse().unwrap()),
+        ("parameters", |tool| {
+            tool.parameters["properties"]["command"] = json!({"type": "integer"});
+        }),
+        ("category", |tool| {
+            tool.category = CategoryName::new("forbidden").unwrap();
+        }),
+        ("risk", |tool| tool.risk = RiskLevel::High),
+        ("kind", |tool| {
+            tool.kind = KindRule::Fixed { kind: ToolKind::Read };
+        }),
+        ("modes", |tool| tool.modes = [Mode::Recovery].into()),
+        ("requires_approval", |tool| {
+            tool.requires_approval = !tool.requires_approval;
+        }),
+        ("timeout_seconds", |tool| {
+            tool.timeout_seconds = std::num::NonZeroU32::new(7).unwrap();
+        }),
+        ("rate_limit_per_hour", |tool| {
+            tool.rate_limit_per_hour = std::num::NonZeroU32::new(3);
+        }),
+        ("target", |tool| tool.target = TargetRule::None),
+        ("shell", |tool| {
+            tool.shell = ShellRule::Argument {
+                argument: "command".parse().unwrap(),
+            };
+        }),
+    ];
+    for (field, change) in changes {
+        let mut other = probe.clone();
+        change(&mut other);
+        assert_ne!(decided(&other), base, "`{field}` decides nothing");
+    }
+    // What a model is told of a tool decides nothing by itself; `interlock_dialect::Offer` reads it.
+    let told = ["description"];
+    let Value::Object(written) = serde_json::to_value(&probe).unwrap() else {
+        panic!("a definition is an object")
+    };
+    let fields: Vec<&str> = written.keys().map(String::as_str).collect();
+    let mut covered: Vec<&str> = changes.iter().map(|(field, _)| *field).chain(told).collect();
+    covered.sort_unstable();
+    let mut fields = fields;
+    fields.sort_unstable();
+    assert_eq!(fields, covered);
 }

@@ -216,6 +216,19 @@ const TOOLS: &[Tool] = &[
     ),
 ];
 
+#[cfg(test)]
+#[test]
+fn every_tool_of_the_catalogue_has_an_executor() {
+    let catalogue = interlock_gate::Catalogue::built_in().unwrap();
+    let described: Vec<&str> = catalogue
+        .tools()
+        .map(|tool| tool.definition().name.as_str())
+        .collect();
+    let mut runs: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    runs.sort_unstable();
+    assert_eq!(runs, described, "tools.toml and fleet::TOOLS name the same tools");
+}
+
 struct FleetTool {
     fleet: Fleet,
     tool: &'static Tool,

@@ -96,7 +96,7 @@ fn tools_are_listed_by_mode_and_category() {
         all,
         stage.toolbox.names().map(ToolName::as_str).collect::<Vec<_>>()
     );
-    assert!(stage.toolbox.has(&name("infra_read")) && !stage.toolbox.has(&name("web_search")));
+    assert!(stage.toolbox.has(&name("infra_read")) && !stage.toolbox.has(&name("infra_mail")));
     let writes = listed(Filter {
         category: Some(CategoryName::new("system_write").unwrap()),
         mode: None,
