@@ -226,9 +226,7 @@ fn lines(
             "user_question" => paint.paint(Tone::Strong, &format!("? {content}")),
             "llm_thinking" => paint.paint(Tone::Quiet, &format!("(thinks) {content}")),
             "llm_response" => format!("“{content}”"),
-            "error" if entry.status != "refused" || entry.metadata.get("rule").is_some() => {
-                format!("{} {content}", paint.paint(Tone::Bad, "✗"))
-            }
+            "error" => format!("{} {content}", paint.paint(Tone::Bad, "✗")),
             "mention" | "provider_fallback" => content,
             _ => continue,
         };

@@ -595,6 +595,27 @@ fn form(bundle: &str) -> std::collections::BTreeSet<String> {
     form
 }
 
+/// What people see of each call of a session is what its rows say: made again from them, the timeline is the same.
+fn timeline_is_derived(data: &str, session: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let file = Path::new(data).join("interlock.db");
+        let store =
+            interlock_store::Store::open(&interlock_store::Options::sqlite(file).read_only()).unwrap();
+        let session = session.parse().unwrap();
+        let mut shown = store.timeline(&session).await.unwrap();
+        shown.retain(|entry| entry.kind == "llm_tool_call");
+        let derived = interlock_engine::derived_timeline(&store, &session)
+            .await
+            .unwrap();
+        assert!(shown.len() > 2, "{shown:#?}");
+        assert_eq!(shown, derived);
+    });
+}
+
 /// The demo, bundled, has the form of the golden bundle; and the golden bundle is verified by the binary.
 #[test]
 fn the_demo_has_the_form_of_the_golden_bundle() {
@@ -624,6 +645,7 @@ fn the_demo_has_the_form_of_the_golden_bundle() {
             &[],
         );
         exits(&home.run(&["verify", &file, "--key", &key]), 0, &["VERIFIED: "]);
+        timeline_is_derived(&data, &session);
         let made = std::fs::read_to_string(&file).unwrap();
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&golden, &made).unwrap();

@@ -19,6 +19,7 @@ use crate::count;
 use crate::error::Error;
 use crate::history::{Entry, History, Results};
 use crate::options::Controller;
+use crate::timeline::{CallFacts, Place, Progress};
 use crate::work::{Halt, Work, event, unwritable};
 
 /// How many times in a row a model's time may run out.
@@ -131,7 +132,7 @@ impl Agent {
         self.history.push(entry);
     }
 
-    /// Something for people to see. Says its number, so that it can be changed.
+    /// Something for people to see that is no call.
     pub(crate) fn show(
         &mut self,
         kind: &str,
@@ -139,32 +140,41 @@ impl Agent {
         content: impl Into<String>,
         metadata: Value,
         now: Timestamp,
-    ) -> u32 {
-        self.timeline += 1;
-        let number = self.timeline;
-        self.show_again(number, kind, status, content, metadata, (now, now));
-        number
-    }
-
-    pub(crate) fn show_again(
-        &mut self,
-        number: u32,
-        kind: &str,
-        status: &str,
-        content: impl Into<String>,
-        metadata: Value,
-        (at, updated_at): (Timestamp, Timestamp),
     ) {
+        let place = self.new_place(now);
         self.pending.push(Record::Timeline(TimelineEntry {
-            execution: self.record.id.clone(),
-            number,
+            execution: place.execution,
+            number: place.number,
             kind: kind.to_owned(),
             status: status.to_owned(),
             content: content.into(),
+            call: None,
             metadata,
-            at,
-            updated_at,
+            at: now,
+            updated_at: now,
         }));
+    }
+
+    /// A new place in the timeline.
+    pub(crate) fn new_place(&mut self, since: Timestamp) -> Place {
+        self.timeline += 1;
+        Place {
+            execution: self.record.id.clone(),
+            number: self.timeline,
+            since,
+        }
+    }
+
+    /// Shows where a call stands, made from what is kept of it.
+    pub(crate) fn show_call(
+        &mut self,
+        facts: &CallFacts<'_>,
+        place: &Place,
+        progress: Progress<'_>,
+        now: Timestamp,
+    ) {
+        self.pending
+            .push(Record::Timeline(facts.entry(place, progress, now)));
     }
 
     /// Keeps what is pending. What could not be kept because of another writer is pending still.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use interlock_executor::Done;
-use interlock_gate::{Decision, Ended, Hold, HoldStatus, NameEntry, Permit, Refusal, Started};
+use interlock_gate::{Decision, Ended, Hold, NameEntry, Permit, Refusal, Started};
 use interlock_protocol::{
     Decision as Said, Details, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
 };
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, End, Next};
@@ -20,6 +20,7 @@ use crate::count;
 use crate::error::Error;
 use crate::masking;
 use crate::tell::Unasked;
+use crate::timeline::{CallFacts, Place, Progress};
 use crate::work::Work;
 
 /// How long a write waits for what is observed before it.
@@ -35,8 +36,8 @@ pub(crate) struct Ready {
     pub(crate) rewritten: Option<String>,
     /// The hold through which a human let it run.
     pub(crate) hold: Option<Box<Hold>>,
-    /// Its place in the timeline, and since when.
-    pub(crate) shown: (u32, Timestamp),
+    /// Its place in the timeline.
+    pub(crate) shown: Place,
 }
 
 /// A call that runs.
@@ -45,7 +46,7 @@ struct Running {
     started: Started,
     rewritten: Option<String>,
     hold: Option<Box<Hold>>,
-    shown: (u32, Timestamp),
+    shown: Place,
 }
 
 /// A call of which it is known how it ended.
@@ -121,7 +122,7 @@ impl Agent {
 
     /// Puts one call to the gate. A refused read that has an equivalent which ends is tried once in that form.
     fn put(&mut self, work: &Work, call: ToolCall, names: &[NameEntry], now: Timestamp) -> Put {
-        let (call, decision, rewritten) = match self.decide(work, &call, names, now) {
+        let (proposed, call, decision, rewritten) = match self.decide(work, &call, names, now) {
             Decision::Block(refusal) => match rewrite(work, &call, &refusal) {
                 None => {
                     self.refuse(work, &call, &refusal, now);
@@ -131,14 +132,15 @@ impl Agent {
                     work.count_refusal(&refusal);
                     self.refused_event(Some(&call.id), &refusal);
                     let decision = self.decide(work, &better, names, now);
-                    (better, decision, Some(written))
+                    (Some(call), better, decision, Some(written))
                 }
             },
-            decision => (call, decision, None),
+            decision => (None, call, decision, None),
         };
         match decision {
             Decision::Block(refusal) => {
-                self.refuse(work, &call, &refusal, now);
+                // What is shown as refused is what the model proposed, as the record has it.
+                self.refuse(work, proposed.as_ref().unwrap_or(&call), &refusal, now);
                 Put::Answered
             }
             Decision::Hold(hold) => {
@@ -150,8 +152,9 @@ impl Agent {
                     },
                 });
                 self.hold_opened(&hold);
-                let metadata = held_metadata(&hold);
-                self.show("llm_tool_call", "held", hold.reasons.join("; "), metadata, now);
+                let place = self.new_place(now);
+                let waits = Progress::Held { proposed: None };
+                self.show_call(&CallFacts::held(&hold), &place, waits, now);
                 self.pending.push(Record::Hold(*hold));
                 Put::Held
             }
@@ -185,7 +188,7 @@ impl Agent {
         call: ToolCall,
         permit: Permit,
         rewritten: Option<String>,
-        hold: Option<(&Hold, (u32, Timestamp))>,
+        hold: Option<(&Hold, Place)>,
         now: Timestamp,
     ) -> Ready {
         self.event(EventBody::DecisionMade {
@@ -210,23 +213,15 @@ impl Agent {
             plan: permit.plan().clone(),
             plan_hash: permit.plan_hash(),
             approved_by: permit.approved_by().cloned(),
-            hold: hold.map(|(hold, _)| hold.id.clone()),
+            hold: hold.as_ref().map(|(hold, _)| hold.id.clone()),
             started_at: now,
             baseline: Vec::new(),
         }));
-        let mut metadata = call_metadata(&call, &permit);
         let (hold, shown) = hold.unzip();
-        if let Some(hold) = hold {
-            add_hold(&mut metadata, hold);
-        }
-        let shown = match shown {
-            // What waited is what runs: it stays where it was shown.
-            Some((number, since)) => {
-                self.show_again(number, "llm_tool_call", "streaming", "", metadata, (since, now));
-                (number, since)
-            }
-            None => (self.show("llm_tool_call", "streaming", "", metadata, now), now),
-        };
+        // What waited is what runs: it stays where it was shown.
+        let shown = shown.unwrap_or_else(|| self.new_place(now));
+        let facts = CallFacts::permitted(permit.plan(), permit.id(), permit.approved_by(), hold);
+        self.show_call(&facts, &shown, Progress::Running, now);
         Ready {
             call,
             permit,
@@ -271,6 +266,8 @@ impl Agent {
                 ToolKind::Resolve | ToolKind::Read => interlock_gate::KillSwitch::Released,
             };
             let id = permit.id().clone();
+            let plan = permit.shared_plan();
+            let approved_by = permit.approved_by().cloned();
             let begun = work.gate(|tape, world| {
                 let now = Timestamp::now();
                 if cancel.is_cancelled() {
@@ -304,8 +301,9 @@ impl Agent {
                     });
                 }
                 Err(refusal) => {
+                    let facts = CallFacts::permitted(&plan, &id, approved_by.as_ref(), hold.as_deref());
+                    self.refuse_shown(work, &call, &refusal, (&facts, hold.as_deref()), &shown);
                     self.pending.push(Record::Abandoned { permit: id });
-                    self.refuse_shown(work, &call, &refusal, hold.as_deref(), shown);
                 }
             }
         }
@@ -376,8 +374,6 @@ impl Agent {
         } = done;
         let masker = work.engine.setup.masker.for_tool(call.tool.as_str());
         let now = Timestamp::now();
-        let kind = started.plan().kind;
-        let resource = started.plan().resource().cloned();
         // What was read is mostly what is answered: it is looked through once.
         let same = reading
             .as_ref()
@@ -396,19 +392,8 @@ impl Agent {
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
             }
         };
-        let mut metadata = json!({
-            "call": call.id,
-            "tool": call.tool,
-            "arguments": call.arguments,
-            "kind": kind,
-            "resource": resource,
-            "permit": started.permit(),
-            "evidence": evidence.as_ref().map(|evidence| &evidence.id),
-            "seconds": seconds,
-        });
-        if let Some(hold) = &hold {
-            add_hold(&mut metadata, hold);
-        }
+        let plan = started.shared_plan();
+        let approved_by = started.approved_by().cloned();
         let receipt = started.finish(Ended {
             outcome,
             finished_at: Some(now),
@@ -447,15 +432,13 @@ impl Agent {
                 None
             }
         };
-        let status = match outcome {
-            Outcome::Succeeded => "completed",
-            Outcome::Failed | Outcome::InterruptedUnknown => "failed",
-            Outcome::TimedOut => "timed_out",
-            Outcome::Cancelled => "cancelled",
+        let facts = CallFacts::permitted(&plan, &receipt.permit, approved_by.as_ref(), hold.as_deref());
+        let ended = Progress::Ended {
+            receipt: &receipt,
+            evidence: evidence_id.as_ref(),
         };
-        let line = receipt.summary.clone();
+        self.show_call(&facts, &shown, ended, now);
         self.pending.push(Record::Finished { receipt, pending });
-        self.show_again(shown.0, "llm_tool_call", status, line, metadata, (shown.1, now));
         let response = match rewritten {
             None => response,
             Some(written) => response
@@ -493,33 +476,15 @@ impl Agent {
         for call in ready {
             let now = Timestamp::now();
             let refusal = work.gate(|tape, world| tape.give_way(world, call.permit, &taken, now));
-            self.refuse_shown(work, &call.call, &refusal, call.hold.as_deref(), call.shown);
+            let hold = call.hold.as_deref();
+            // No start was kept: nothing but the proposal and the hold is in the record.
+            let facts = match hold {
+                Some(hold) => CallFacts::held(hold),
+                None => CallFacts::proposed(&call.call, refusal.about.kind),
+            };
+            self.refuse_shown(work, &call.call, &refusal, (&facts, hold), &call.shown);
         }
         self.keep(work).await
-    }
-}
-
-/// What is shown of a call that waits for a human.
-pub(crate) fn held_metadata(hold: &Hold) -> Value {
-    let mut metadata = json!({
-        "call": hold.call,
-        "tool": hold.plan.tool,
-        "arguments": hold.plan.arguments,
-        "reasons": hold.reasons,
-    });
-    add_hold(&mut metadata, hold);
-    metadata
-}
-
-/// The hold through which a call came to be what it is.
-fn add_hold(metadata: &mut Value, hold: &Hold) {
-    metadata["hold"] = json!(hold.id);
-    if let HoldStatus::Approved { by, .. } = &hold.status {
-        metadata["approved_by"] = json!(by);
-    }
-    if let Some(edited) = &hold.edited_from {
-        metadata["edited_from"] = json!(edited.hold);
-        metadata["edited_by"] = json!(edited.by);
     }
 }
 
@@ -531,18 +496,6 @@ pub(crate) fn tell_of_edit(response: ToolResponse, hold: &Hold) -> ToolResponse 
             .with_meta("edited_by", edited.by.as_str())
             .with_meta("edited_arguments", Value::Object(hold.plan.arguments.clone())),
     }
-}
-
-fn call_metadata(call: &ToolCall, permit: &Permit) -> Value {
-    json!({
-        "call": call.id,
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "kind": permit.kind(),
-        "resource": permit.plan().resource(),
-        "permit": permit.id(),
-        "approved_by": permit.approved_by(),
-    })
 }
 
 /// The calls that may run side by side: reads with reads, discoveries with discoveries, a write alone. What stands

@@ -12,12 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::approver::Decider;
-use crate::calls::{held_metadata, names_in};
+use crate::calls::names_in;
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::masking;
 use crate::refused::Act;
 use crate::run::{DIRECT, direct_plan};
+use crate::timeline::{CallFacts, Progress};
 use crate::work::{Work, event};
 use crate::writes::deed;
 
@@ -214,7 +215,7 @@ impl Agent {
         (old, new): (&Hold, &Hold),
         now: Timestamp,
     ) -> Result<(), Error> {
-        let (number, since) = self.shown_at(work, old, now).await?;
+        let place = self.shown_at(work, old, now).await?;
         if let Some(edited) = &new.edited_from {
             self.event(EventBody::HoldEdited {
                 hold: old.id.clone(),
@@ -231,16 +232,10 @@ impl Agent {
             },
         });
         self.hold_opened(new);
-        let mut metadata = held_metadata(new);
-        metadata["proposed_arguments"] = json!(old.plan.arguments);
-        self.show_again(
-            number,
-            "llm_tool_call",
-            "held",
-            new.reasons.join("; "),
-            metadata,
-            (since, now),
-        );
+        let held = Progress::Held {
+            proposed: Some(&old.plan.arguments),
+        };
+        self.show_call(&CallFacts::held(new), &place, held, now);
         Ok(())
     }
 }

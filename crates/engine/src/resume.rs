@@ -11,16 +11,17 @@ use interlock_protocol::{
     CallId, ErrorCode, EventBody, Outcome, ResourceId, Retry, SessionKind, ToolCall, ToolKind, ToolResponse,
     UserId,
 };
-use interlock_store::{Call, Error as StoreError, Record, Run, Snapshot, TimelineEntry};
+use interlock_store::{Call, Error as StoreError, Record, Run, Snapshot};
 use jiff::Timestamp;
 use serde_json::{Map, json};
 
 use crate::agent::{Agent, End};
-use crate::calls::{held_metadata, names_in};
+use crate::calls::names_in;
 use crate::error::Error;
 use crate::history::Entry;
 use crate::run::DIRECT;
 use crate::tell::Unasked;
+use crate::timeline::{CallFacts, Place, Progress};
 use crate::work::{Halt, Work, event};
 
 impl Agent {
@@ -117,16 +118,9 @@ impl Agent {
         }
         work.tape().close_hold(&hold, now);
         if !self.is_answered(&call.id) {
-            let (number, since) = self.shown_at(work, &hold, now).await?;
-            let metadata = held_metadata(&hold);
-            self.show_again(
-                number,
-                "llm_tool_call",
-                "cancelled",
-                why.message(),
-                metadata,
-                (since, now),
-            );
+            let place = self.shown_at(work, &hold, now).await?;
+            let withdrawn = Progress::Withdrawn(why.message());
+            self.show_call(&CallFacts::held(&hold), &place, withdrawn, now);
             self.not_run(work, &call, why, now);
         }
         Ok(())
@@ -222,27 +216,27 @@ impl Agent {
         remembered: bool,
     ) -> Result<(), Error> {
         let open: Vec<&Call> = calls.iter().filter(|call| call.receipt.is_none()).collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let timeline = work.engine.setup.store.timeline(work.session()).await?;
         for call in open {
             let now = Timestamp::now();
             let started = &call.started;
-            let shown = timeline.iter().find(|entry| {
-                entry.metadata.get("permit").and_then(serde_json::Value::as_str)
-                    == Some(started.permit.as_str())
-            });
-            if let Some(entry) = shown {
-                self.pending.push(Record::Timeline(TimelineEntry {
-                    status: "failed".to_owned(),
-                    content: "Interrupted.".to_owned(),
-                    updated_at: now,
-                    ..entry.clone()
-                }));
-            }
+            let store = &work.engine.setup.store;
+            let entry = store.entry_of_permit(work.session(), &started.permit).await?;
+            let place = entry.map(Place::of);
+            let hold = match &started.hold {
+                None => None,
+                Some(hold) => Some(store.hold(hold).await?),
+            };
+            let facts = CallFacts::permitted(
+                &started.plan,
+                &started.permit,
+                started.approved_by.as_ref(),
+                hold.as_ref(),
+            );
             match started.plan.kind {
                 ToolKind::Resolve | ToolKind::Read => {
+                    if let Some(place) = &place {
+                        self.show_call(&facts, place, Progress::Interrupted, now);
+                    }
                     self.pending.push(Record::Abandoned {
                         permit: started.permit.clone(),
                     });
@@ -282,6 +276,13 @@ impl Agent {
                         receipt: receipt.clone(),
                     });
                     self.verification_required(&pending);
+                    if let Some(place) = &place {
+                        let ended = Progress::Ended {
+                            receipt: &receipt,
+                            evidence: None,
+                        };
+                        self.show_call(&facts, place, ended, now);
+                    }
                     self.pending.push(Record::Finished {
                         receipt,
                         pending: Some(pending),
@@ -321,14 +322,26 @@ impl Agent {
                     Err(error) => return Err(error),
                 }
                 let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_shown(work, &call, &refusal, Some(&hold), shown);
+                self.refuse_shown(
+                    work,
+                    &call,
+                    &refusal,
+                    (&CallFacts::held(&hold), Some(&hold)),
+                    &shown,
+                );
             }
             HoldStatus::Denied { .. }
             | HoldStatus::Expired { .. }
             | HoldStatus::Withdrawn { .. }
             | HoldStatus::Edited { .. } => {
                 let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_shown(work, &call, &refusal, Some(&hold), shown);
+                self.refuse_shown(
+                    work,
+                    &call,
+                    &refusal,
+                    (&CallFacts::held(&hold), Some(&hold)),
+                    &shown,
+                );
             }
             HoldStatus::Approved { by, at } => {
                 let accepted = (by.clone(), *at);
@@ -338,30 +351,23 @@ impl Agent {
         Ok(false)
     }
 
-    /// Where a call that waits for a human is shown, and since when.
+    /// Where a call that waits for a human is shown.
     pub(crate) async fn shown_at(
         &mut self,
         work: &Work,
         hold: &Hold,
         now: Timestamp,
-    ) -> Result<(u32, Timestamp), Error> {
-        let timeline = work.engine.setup.store.timeline(work.session()).await?;
-        let shown = timeline.iter().rev().find(|entry| {
-            entry.execution == self.record.id
-                && entry.metadata.get("hold").and_then(serde_json::Value::as_str) == Some(hold.id.as_str())
-        });
-        if let Some(entry) = shown {
-            return Ok((entry.number, entry.at));
-        }
-        self.timeline += 1;
-        Ok((self.timeline, now))
+    ) -> Result<Place, Error> {
+        let store = &work.engine.setup.store;
+        let shown = store.entry_of_hold(work.session(), &hold.id).await?;
+        Ok(shown.map_or_else(|| self.new_place(now), Place::of))
     }
 
     /// Runs what a human approved, if it is still what it was.
     async fn redeem(
         &mut self,
         work: &Work,
-        (hold, (by, at), shown): (&Hold, (UserId, Timestamp), (u32, Timestamp)),
+        (hold, (by, at), shown): (&Hold, (UserId, Timestamp), Place),
         call: ToolCall,
     ) -> Result<(), Error> {
         let tokens = work.engine.setup.store.tokens(&hold.id).await?;
@@ -386,7 +392,13 @@ impl Agent {
             Err(refusal) => {
                 // Decided and not to run: nothing waits for a human any more.
                 work.tape().close_hold(hold, now);
-                self.refuse_shown(work, &call, &refusal, Some(hold), shown);
+                self.refuse_shown(
+                    work,
+                    &call,
+                    &refusal,
+                    (&CallFacts::held(hold), Some(hold)),
+                    &shown,
+                );
                 Ok(())
             }
         }

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::calls::{held_metadata, tell_of_edit};
+use crate::calls::tell_of_edit;
 use crate::count;
 use crate::history::Entry;
+use crate::timeline::{CallFacts, Place, Progress};
 use crate::work::{Work, unwritable};
 
 /// Why a call was not put to the gate. As much a refusal as the gate's own: typed, recorded and counted.
@@ -68,22 +69,9 @@ const DIALECT: &str = "dialect";
 impl Agent {
     /// Tells the model that a call was refused, and writes it down.
     pub(crate) fn refuse(&mut self, work: &Work, call: &ToolCall, refusal: &Refusal, now: Timestamp) {
-        self.show(
-            "llm_tool_call",
-            "refused",
-            refusal.message.clone(),
-            json!({
-                "call": call.id,
-                "tool": call.tool,
-                "arguments": call.arguments,
-                "kind": refusal.about.kind,
-                "rule": refusal.rule.as_str(),
-                "code": refusal.code,
-            }),
-            now,
-        );
-        work.count_refusal(refusal);
-        self.refused_event(Some(&call.id), refusal);
+        let place = self.new_place(now);
+        let facts = CallFacts::proposed(call, refusal.about.kind);
+        self.record_refusal(work, &call.id, refusal, (&facts, &place), now);
         self.answer_call(work, call, &refusal.to_response(), None, now);
     }
 
@@ -93,33 +81,38 @@ impl Agent {
         work: &Work,
         call: &ToolCall,
         refusal: &Refusal,
-        hold: Option<&Hold>,
-        (number, since): (u32, Timestamp),
+        (facts, hold): (&CallFacts<'_>, Option<&Hold>),
+        place: &Place,
     ) {
         let now = Timestamp::now();
-        let mut metadata = match hold {
-            Some(hold) => held_metadata(hold),
-            None => json!({ "call": call.id, "tool": call.tool, "arguments": call.arguments }),
-        };
-        metadata["kind"] = json!(refusal.about.kind);
-        metadata["rule"] = json!(refusal.rule.as_str());
-        metadata["code"] = json!(refusal.code);
-        metadata["details"] = json!(refusal.details);
-        self.show_again(
-            number,
-            "llm_tool_call",
-            "refused",
-            refusal.message.clone(),
-            metadata,
-            (since, now),
-        );
-        work.count_refusal(refusal);
-        self.refused_event(Some(&call.id), refusal);
+        self.record_refusal(work, &call.id, refusal, (facts, place), now);
         let response = match hold {
             Some(hold) => tell_of_edit(refusal.to_response(), hold),
             None => refusal.to_response(),
         };
         self.answer_call(work, call, &response, None, now);
+    }
+
+    /// Writes down and counts what the gate refused, and shows it.
+    fn record_refusal(
+        &mut self,
+        work: &Work,
+        call: &CallId,
+        refusal: &Refusal,
+        (facts, place): (&CallFacts<'_>, &Place),
+        now: Timestamp,
+    ) {
+        work.count_refusal(refusal);
+        match refusal.to_record() {
+            Ok(record) => {
+                self.show_call(facts, place, Progress::Refused(&record), now);
+                self.event(EventBody::DecisionMade {
+                    call: Some(call.clone()),
+                    decision: Said::Refused(record),
+                });
+            }
+            Err(error) => self.pending.push(unwritable("a refusal", &error)),
+        }
     }
 
     pub(crate) fn refused_event(&mut self, call: Option<&interlock_protocol::CallId>, refusal: &Refusal) {

@@ -64,7 +64,7 @@ pub use prepare::is_terminal;
 pub use queue::{Cancelled, Concurrency, QueueLimits, Retained, Retention, Submitted};
 pub use record::{
     Batch, Call, Claim, Execution, Filter, HoldRef, Holds, Interaction, Kept, Message, NewSession, Record,
-    Run, Session, Snapshot, Stage, StartedCall, Step, TimelineEntry,
+    Run, Session, ShownCall, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
 pub use schema::{SchemaChange, SchemaFault};
 pub use seal::{Checkpoint, Compared, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState};

@@ -2,7 +2,7 @@
 
 use interlock_gate::{Hold, TokenRecord, Writer};
 use interlock_protocol::{
-    Event, Evidence, EvidenceId, ExecutionId, HoldId, ResourceId, RunId, Sequence, SessionId,
+    Event, Evidence, EvidenceId, ExecutionId, HoldId, PermitId, ResourceId, RunId, Sequence, SessionId,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -61,6 +61,29 @@ impl Store {
     /// A session's timeline, in the order in which its entries began.
     pub async fn timeline(&self, session: &SessionId) -> Result<Vec<TimelineEntry>, Error> {
         on!(self, timeline(session))
+    }
+
+    /// The timeline's entry of the call that a permit started.
+    pub async fn entry_of_permit(
+        &self,
+        session: &SessionId,
+        permit: &PermitId,
+    ) -> Result<Option<TimelineEntry>, Error> {
+        on!(self, entry_of_permit(session, permit))
+    }
+
+    /// The timeline's entry of the call that waits, or waited, in a hold.
+    pub async fn entry_of_hold(
+        &self,
+        session: &SessionId,
+        hold: &HoldId,
+    ) -> Result<Option<TimelineEntry>, Error> {
+        on!(self, entry_of_hold(session, hold))
+    }
+
+    /// The call that a permit started. Unlike in [`Store::calls`], also one that was abandoned before anything ran.
+    pub async fn call(&self, session: &SessionId, permit: &PermitId) -> Result<Option<Call>, Error> {
+        on!(self, call(session, permit))
     }
 
     /// An execution's messages, in order.

@@ -2,9 +2,9 @@
 
 use interlock_gate::{Hold, PendingVerification, Plan, TokenRecord};
 use interlock_protocol::{
-    AgentName, CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, ExecutionId, HoldId,
-    Observation, PermitId, Receipt, RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolName,
-    UserId, Verification, WorkerId,
+    AgentName, CallId, ContentHash, ControlLevel, ErrorCode, Event, EventBody, Evidence, ExecutionId, HoldId,
+    Observation, PermitId, Receipt, RuleName, RunId, Sequence, SessionId, SessionKind, StageId, Status,
+    ToolKind, ToolName, UserId, Verification, WorkerId,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -161,12 +161,36 @@ pub struct TimelineEntry {
     pub status: String,
     /// What it says.
     pub content: String,
-    /// Facts about it.
+    /// The call that it shows, where it shows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<ShownCall>,
+    /// Facts about it, for people. Nothing is decided by them.
     pub metadata: Value,
     /// When it began.
     pub at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// Which call an entry of the timeline shows, and which rows the entry is made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownCall {
+    /// The call.
+    pub id: CallId,
+    /// The tool that it names.
+    pub tool: ToolName,
+    /// What it does to the world, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ToolKind>,
+    /// The permit that it was started with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permit: Option<PermitId>,
+    /// The hold through which a human decides or decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldId>,
+    /// The rule that refused it, and the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<(RuleName, ErrorCode)>,
 }
 
 /// One call to a model: exactly what was sent and what came back.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::derive::{DecisionRow, UsageRow};
 use crate::prepare::{integer, json, nanoseconds};
-use crate::record::{Interaction, Record};
+use crate::record::{Interaction, Record, ShownCall};
 use crate::{Deed, Error};
 
 /// One row, in the order of its batch.
@@ -45,6 +45,7 @@ pub(crate) enum Row {
         at: i64,
         updated_at: i64,
         content: String,
+        call: Option<Box<ShownCall>>,
         metadata: String,
     },
     Interaction {
@@ -187,6 +188,7 @@ pub(crate) fn row(session: &SessionId, record: Record) -> Result<Row, Error> {
             kind: entry.kind,
             status: entry.status,
             content: entry.content,
+            call: entry.call.map(Box::new),
         },
         Record::Interaction(interaction) => Row::Interaction {
             shared: integer("an interaction", interaction.shared)?,

@@ -576,6 +576,7 @@ impl Lab {
             let traced = back.check(self.store.keyring()).unwrap();
             assert!(traced.holds(), "{traced:#?}");
         }
+        self.timeline_is_derived(session).await;
         // No write is missing in the head, whatever became of the processes that made them.
         let head = interlock_engine::head(&self.store, session).await.unwrap();
         let calls = self.store.calls(session).await.unwrap();
@@ -603,6 +604,19 @@ impl Lab {
             let given: interlock_protocol::Head = serde_json::from_value(given).unwrap();
             assert_eq!(given.not_run, then.not_run);
         }
+    }
+
+    /// What people see of each call is what its rows say: made again from them, the timeline is the same.
+    pub(crate) async fn timeline_is_derived(&self, session: &SessionId) {
+        let timeline = self.store.timeline(session).await.unwrap();
+        let shown: Vec<_> = timeline
+            .into_iter()
+            .filter(|entry| entry.kind == "llm_tool_call")
+            .collect();
+        let derived = interlock_engine::derived_timeline(&self.store, session)
+            .await
+            .unwrap();
+        assert_eq!(shown, derived);
     }
 
     /// What the head says about writes that did not run.

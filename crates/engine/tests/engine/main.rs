@@ -24,6 +24,7 @@ mod gates;
 mod holds;
 mod masking;
 mod nonsense;
+mod one_record;
 mod rows;
 mod stops;
 mod switch;

@@ -164,14 +164,19 @@ fn step(entry: &TimelineEntry) -> String {
     let content = cut(&entry.content, STEP);
     match entry.kind.as_str() {
         "llm_tool_call" => {
-            let tool = code(fact("tool").unwrap_or("a tool"));
+            let call = entry.call.as_ref();
+            let tool = code(call.map_or("a tool", |call| call.tool.as_str()));
             let arguments = entry
                 .metadata
                 .get("arguments")
                 .map_or_else(String::new, |arguments| {
                     format!(" {}", code(&cut(&arguments.to_string(), 400)))
                 });
-            let rule = fact("rule").map_or_else(String::new, |rule| format!(" by the rule {}", code(rule)));
+            let rule = call
+                .and_then(|call| call.refused.as_ref())
+                .map_or_else(String::new, |(rule, _)| {
+                    format!(" by the rule {}", code(rule.as_str()))
+                });
             let says = if content.trim().is_empty() {
                 String::new()
             } else {

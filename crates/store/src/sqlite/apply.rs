@@ -1,6 +1,6 @@
 //! One batch, statement by statement, inside a transaction that someone else commits.
 
-use interlock_protocol::{SessionId, Status};
+use interlock_protocol::{HoldId, PermitId, SessionId, Status, ToolKind};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::fault::{Fault, is_taken, text};
@@ -214,16 +214,38 @@ fn record(conn: &Connection, key: i64, row: &Row) -> Result<(), Fault> {
             at,
             updated_at,
             content,
+            call,
             metadata,
         } => {
+            let call = call.as_deref();
+            let refused = call.and_then(|call| call.refused.as_ref());
             conn.prepare_cached(
-                "INSERT INTO timeline (session, execution, number, kind, status, at, updated_at, content, metadata) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, execution, number) DO UPDATE SET \
+                "INSERT INTO timeline (session, execution, number, kind, status, at, updated_at, content, metadata, \
+                 call_id, tool, call_kind, permit, hold, rule, code) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+                 ON CONFLICT (session, execution, number) DO UPDATE SET \
                  kind = excluded.kind, status = excluded.status, at = excluded.at, \
-                 updated_at = excluded.updated_at, content = excluded.content, metadata = excluded.metadata",
+                 updated_at = excluded.updated_at, content = excluded.content, metadata = excluded.metadata, \
+                 call_id = excluded.call_id, tool = excluded.tool, call_kind = excluded.call_kind, \
+                 permit = excluded.permit, hold = excluded.hold, rule = excluded.rule, code = excluded.code",
             )?
             .execute(params![
-                key, execution, number, kind, status, at, updated_at, content, metadata
+                key,
+                execution,
+                number,
+                kind,
+                status,
+                at,
+                updated_at,
+                content,
+                metadata,
+                call.map(|call| call.id.as_str()),
+                call.map(|call| call.tool.as_str()),
+                call.and_then(|call| call.kind).map(ToolKind::as_str),
+                call.and_then(|call| call.permit.as_ref()).map(PermitId::as_str),
+                call.and_then(|call| call.hold.as_ref()).map(HoldId::as_str),
+                refused.map(|(rule, _)| rule.as_str()),
+                refused.map(|(_, code)| code.as_str()),
             ])?;
             Ok(())
         }

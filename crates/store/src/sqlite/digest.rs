@@ -218,6 +218,23 @@ pub(super) const PARTS: &[Part] = &[
         columns: &["permit"],
         rest: "FROM calls JOIN receipts ON receipts.call = calls.key WHERE session = ?1 ORDER BY receipts.call",
     },
+    Part {
+        name: "which call each entry of the timeline shows",
+        table: "timeline",
+        columns: &[
+            "execution",
+            "number",
+            "call_id",
+            "tool",
+            "call_kind",
+            "permit",
+            "hold",
+            "rule",
+            "code",
+        ],
+        rest: "FROM timeline WHERE session = ?1 AND (call_id IS NOT NULL OR tool IS NOT NULL OR call_kind IS NOT NULL \
+               OR permit IS NOT NULL OR hold IS NOT NULL OR rule IS NOT NULL OR code IS NOT NULL) ORDER BY key",
+    },
 ];
 
 /// What is not part of a session's digest, and why.

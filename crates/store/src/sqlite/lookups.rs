@@ -2,8 +2,8 @@
 
 use interlock_gate::{Hold, NotRunCall, TokenRecord, Writer};
 use interlock_protocol::{
-    ContentHash, Event, Evidence, EvidenceId, ExecutionId, HoldId, ResourceId, RunId, Sequence, SessionId,
-    UserId,
+    ContentHash, Event, Evidence, EvidenceId, ExecutionId, HoldId, PermitId, ResourceId, RunId, Sequence,
+    SessionId, UserId,
 };
 use interlock_seal::Keyring;
 use jiff::Timestamp;
@@ -70,6 +70,31 @@ impl Sqlite {
     pub(crate) async fn timeline(&self, session: &SessionId) -> Result<Vec<TimelineEntry>, Error> {
         let session = session.clone();
         self.read(move |conn| look::timeline(conn, &session)).await
+    }
+
+    pub(crate) async fn entry_of_permit(
+        &self,
+        session: &SessionId,
+        permit: &PermitId,
+    ) -> Result<Option<TimelineEntry>, Error> {
+        let (session, permit) = (session.clone(), permit.clone());
+        self.read(move |conn| look::entry_of_permit(conn, &session, &permit))
+            .await
+    }
+
+    pub(crate) async fn entry_of_hold(
+        &self,
+        session: &SessionId,
+        hold: &HoldId,
+    ) -> Result<Option<TimelineEntry>, Error> {
+        let (session, hold) = (session.clone(), hold.clone());
+        self.read(move |conn| look::entry_of_hold(conn, &session, &hold))
+            .await
+    }
+
+    pub(crate) async fn call(&self, session: &SessionId, permit: &PermitId) -> Result<Option<Call>, Error> {
+        let (session, permit) = (session.clone(), permit.clone());
+        self.read(move |conn| look::call(conn, &session, &permit)).await
     }
 
     pub(crate) async fn messages(&self, execution: &ExecutionId) -> Result<Vec<Message>, Error> {

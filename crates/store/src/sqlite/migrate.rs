@@ -47,6 +47,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "catalogues",
         sql: include_str!("../../migrations/sqlite/0006_catalogues.sql"),
     },
+    Migration {
+        name: "timeline_calls",
+        sql: include_str!("../../migrations/sqlite/0007_timeline_calls.sql"),
+    },
 ];
 
 /// The newest schema of a list of migrations.

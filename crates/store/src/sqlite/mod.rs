@@ -83,9 +83,9 @@ mod look {
     };
     pub(super) use super::people::{api_token, api_tokens, login, logins, user, user_of, users, views};
     pub(super) use super::read::{
-        call_of, calls, calls_of_run, cancel_requested, events, evidence, evidence_of, find_hold, find_run,
-        find_session, hold, holds, last_sequence, messages, readings, runs, session, sessions, setting,
-        snapshot, timeline, tokens, writers,
+        call, call_of, calls, calls_of_run, cancel_requested, entry_of_hold, entry_of_permit, events,
+        evidence, evidence_of, find_hold, find_run, find_session, hold, holds, last_sequence, messages,
+        readings, runs, session, sessions, setting, snapshot, timeline, tokens, writers,
     };
     pub(super) use super::retain::purgeable;
     pub(super) use super::schema::changes as schema_changes;

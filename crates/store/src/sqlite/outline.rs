@@ -9,10 +9,8 @@ use rusqlite::{Connection, params};
 
 use super::apply::key_of;
 use super::fault::{Fault, text};
-use super::read::{body, number, rows, runs, session_by_key, time, to_timeline};
+use super::read::{TIMELINE, body, number, rows, runs, session_by_key, time, to_timeline};
 use crate::{Outline, Tally, TimelineEntry};
-
-const TIMELINE: &str = "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline WHERE session = ?1";
 
 pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Fault> {
     let key = key_of(conn, id)?;
@@ -64,10 +62,8 @@ pub(crate) fn not_run(conn: &Connection, id: &SessionId) -> Result<Vec<NotRunCal
         .collect();
     let refused: Vec<NotRunCall> = rows(
         conn,
-        "SELECT execution, updated_at, json_extract(metadata, '$.call'), json_extract(metadata, '$.tool'), \
-         json_extract(metadata, '$.code') FROM timeline WHERE session = ? AND kind = 'llm_tool_call' \
-         AND status = 'refused' AND json_extract(metadata, '$.kind') = 'write' \
-         AND json_extract(metadata, '$.rule') <> 'tool_known' ORDER BY key",
+        "SELECT execution, updated_at, call_id, tool, code FROM timeline WHERE session = ? AND status = 'refused' \
+         AND call_kind = 'write' AND rule <> 'tool_known' ORDER BY key",
         [key],
         |row| {
             let word = |at: usize| row.get::<_, String>(at);

@@ -2,8 +2,8 @@
 
 use interlock_gate::{Hold, TokenRecord, Writer};
 use interlock_protocol::{
-    ContentHash, Event, EventBody, Evidence, EvidenceId, ExecutionId, HoldId, ResourceId, RunId, Sequence,
-    SessionId,
+    ContentHash, Event, EventBody, Evidence, EvidenceId, ExecutionId, HoldId, PermitId, ResourceId, RunId,
+    Sequence, SessionId,
 };
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
@@ -14,7 +14,8 @@ use super::apply::key_of;
 use super::fault::{Fault, json, text};
 use crate::prepare::event_id;
 use crate::{
-    Call, Error, Execution, Filter, Holds, Message, NewSession, Run, Session, Snapshot, Stage, TimelineEntry,
+    Call, Error, Execution, Filter, Holds, Message, NewSession, Run, Session, ShownCall, Snapshot, Stage,
+    TimelineEntry,
 };
 
 /// How many candidates an ambiguous beginning names.
@@ -350,12 +351,45 @@ pub(crate) fn messages(conn: &Connection, execution: &ExecutionId) -> Result<Vec
 pub(crate) fn timeline(conn: &Connection, session: &SessionId) -> Result<Vec<TimelineEntry>, Fault> {
     rows(
         conn,
-        "SELECT metadata, execution, number, kind, status, content, at, updated_at FROM timeline \
-         WHERE session = ? ORDER BY key",
+        &format!("{TIMELINE} ORDER BY key"),
         [key_of(conn, session)?],
         to_timeline,
     )
 }
+
+pub(crate) fn entry_of_permit(
+    conn: &Connection,
+    session: &SessionId,
+    permit: &PermitId,
+) -> Result<Option<TimelineEntry>, Fault> {
+    let sql = format!("{TIMELINE} AND permit = ?2 ORDER BY key DESC LIMIT 1");
+    let found = rows(
+        conn,
+        &sql,
+        params![key_of(conn, session)?, permit.as_str()],
+        to_timeline,
+    );
+    Ok(found?.pop())
+}
+
+pub(crate) fn entry_of_hold(
+    conn: &Connection,
+    session: &SessionId,
+    hold: &HoldId,
+) -> Result<Option<TimelineEntry>, Fault> {
+    let sql = format!("{TIMELINE} AND hold = ?2 ORDER BY key DESC LIMIT 1");
+    let found = rows(
+        conn,
+        &sql,
+        params![key_of(conn, session)?, hold.as_str()],
+        to_timeline,
+    );
+    Ok(found?.pop())
+}
+
+/// The entries of a session's timeline; more conditions may follow.
+pub(super) const TIMELINE: &str = "SELECT metadata, execution, number, kind, status, content, at, updated_at, call_id, tool, call_kind, permit, \
+     hold, rule, code FROM timeline WHERE session = ?1";
 
 pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Fault> {
     Ok(TimelineEntry {
@@ -365,9 +399,29 @@ pub(super) fn to_timeline(row: &Row<'_>) -> Result<TimelineEntry, Fault> {
         kind: row.get(3)?,
         status: row.get(4)?,
         content: row.get(5)?,
+        call: to_shown(row)?,
         at: time(row.get(6)?)?,
         updated_at: time(row.get(7)?)?,
     })
+}
+
+fn to_shown(row: &Row<'_>) -> Result<Option<ShownCall>, Fault> {
+    let word = |at: usize| row.get::<_, Option<String>>(at);
+    let (Some(id), Some(tool)) = (word(8)?, word(9)?) else {
+        return Ok(None);
+    };
+    let refused = match (word(13)?, word(14)?) {
+        (Some(rule), Some(code)) => Some((text(&rule)?, text(&code)?)),
+        _ => None,
+    };
+    Ok(Some(ShownCall {
+        id: text(&id)?,
+        tool: text(&tool)?,
+        kind: word(10)?.as_deref().map(text).transpose()?,
+        permit: word(11)?.as_deref().map(text).transpose()?,
+        hold: word(12)?.as_deref().map(text).transpose()?,
+        refused,
+    }))
 }
 
 pub(super) fn to_call(row: &Row<'_>) -> Result<Call, Fault> {
@@ -395,6 +449,18 @@ pub(crate) fn call_of(conn: &Connection, hold: &HoldId) -> Result<Option<Call>, 
         "SELECT c.body, r.body, r.pending, r.verification FROM calls c LEFT JOIN receipts r ON r.call = c.key \
          WHERE c.hold = ? AND NOT c.abandoned",
         [hold.as_str()],
+        to_call,
+    )?;
+    Ok(found.pop())
+}
+
+/// The call that a permit started, also where nothing ran after all.
+pub(crate) fn call(conn: &Connection, session: &SessionId, permit: &PermitId) -> Result<Option<Call>, Fault> {
+    let mut found = rows(
+        conn,
+        "SELECT c.body, r.body, r.pending, r.verification FROM calls c LEFT JOIN receipts r ON r.call = c.key \
+         WHERE c.session = ? AND c.permit = ?",
+        params![key_of(conn, session)?, permit.as_str()],
         to_call,
     )?;
     Ok(found.pop())

@@ -78,7 +78,17 @@ async fn everything_comes_back_as_it_was_also_from_another_process() {
     );
     assert_eq!(snapshot.calls[1].verification, Some(Verification::Observed));
     assert_eq!(store.calls_of_run(&run_id(1)).await.unwrap(), snapshot.calls);
-    assert_eq!(store.timeline(&id).await.unwrap(), [entry(1, 1, "completed")]);
+    let shown = entry(1, 1, "completed");
+    assert_eq!(store.timeline(&id).await.unwrap(), std::slice::from_ref(&shown));
+    let of_permit = store.entry_of_permit(&id, &permit_id(7)).await.unwrap();
+    assert_eq!(of_permit, Some(shown.clone()));
+    let of_hold = store.entry_of_hold(&id, &hold_id(7)).await.unwrap();
+    assert_eq!(of_hold, Some(shown));
+    assert_eq!(store.entry_of_permit(&id, &permit_id(8)).await.unwrap(), None);
+    assert_eq!(store.entry_of_hold(&id, &hold_id(8)).await.unwrap(), None);
+    let started = store.call(&id, &write.permit).await.unwrap();
+    assert_eq!(started, Some(snapshot.calls[1].clone()));
+    assert_eq!(store.call(&id, &permit_id(9)).await.unwrap(), None);
     assert_eq!(store.steps(&id, None).await.unwrap(), [step(1, 1), step(1, 2)]);
     assert_eq!(store.steps(&id, Some(&run_id(1))).await.unwrap().len(), 2);
     assert_eq!(store.holds(Holds::Open).await.unwrap(), [hold(1, 1)]);

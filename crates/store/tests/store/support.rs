@@ -8,13 +8,13 @@
 
 use interlock_gate::{FourEyes, Hold, HoldStatus, Plan, Target, Undo};
 use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Event, EventBody, Evidence, EvidenceId, ExecutionId, Expectation,
-    HoldId, Identity, IdentityFact, Label, Outcome, PermitId, Receipt, ReceiptId, ResourceId, RiskLevel,
-    RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolKind, ToolName, WorkerId,
+    CallId, ContentHash, ControlLevel, ErrorCode, Event, EventBody, Evidence, EvidenceId, ExecutionId,
+    Expectation, HoldId, Identity, IdentityFact, Label, Outcome, PermitId, Receipt, ReceiptId, ResourceId,
+    RiskLevel, RunId, Sequence, SessionId, SessionKind, StageId, Status, ToolKind, ToolName, WorkerId,
 };
 use interlock_store::{
     Batch, Claim, Concurrency, Execution, Interaction, Message, NewSession, Options, QueueLimits, Record,
-    Run, Stage, StartedCall, Step, Store, TimelineEntry,
+    Run, ShownCall, Stage, StartedCall, Step, Store, TimelineEntry,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -305,7 +305,18 @@ pub fn entry(session: u64, number: u32, status: &str) -> TimelineEntry {
         kind: "llm_tool_call".to_owned(),
         status: status.to_owned(),
         content: "df -h".to_owned(),
-        metadata: json!({ "tool": "infra_read" }),
+        call: Some(ShownCall {
+            id: CallId::new("call_7").unwrap(),
+            tool: ToolName::new("infra_read").unwrap(),
+            kind: Some(ToolKind::Read),
+            permit: Some(permit_id(7)),
+            hold: Some(hold_id(7)),
+            refused: Some(("kill_switch".parse().unwrap(), ErrorCode::PolicyBlocked)),
+        }),
+        metadata: json!({
+            "call": "call_7", "tool": "infra_read", "kind": "read", "permit": permit_id(7), "hold": hold_id(7),
+            "rule": "kill_switch", "code": ErrorCode::PolicyBlocked,
+        }),
         at: at(2),
         updated_at: at(3),
     }
