@@ -81,7 +81,7 @@ struct VerifyArguments {
     #[arg(long, value_name = "HASH")]
     head: Vec<ContentHash>,
 
-    /// A public key whose signature counts; may be given several times. Left out, the configured key
+    /// A public key whose signature counts; may be given several times, the newest first. Left out, the configured key
     #[arg(long, value_name = "KEY")]
     key: Vec<PublicKey>,
 

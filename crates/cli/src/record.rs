@@ -23,8 +23,8 @@ Examples:
   interlock record key --new next.key     # a new key, to replace the present one
   interlock record head --json            # the signed end of the audit log, to keep elsewhere
 
-To replace the key: create a new one, put the present public key under `record.previous_keys` and the new file under \
-`record.key`, and restart. What was signed before stays valid.")]
+To replace the key: create a new one, put the present public key first under `record.previous_keys` and the new file under \
+`record.key`, and restart. What was signed before stays valid. The earlier key signs nothing more.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,
@@ -122,6 +122,7 @@ async fn adopt(globals: &Globals) -> Result<Ending, Failure> {
         }
         Err(
             error @ (Error::Unsealed { .. }
+            | Error::KeyOrder { .. }
             | Error::Behind { .. }
             | Error::Mark { .. }
             | Error::Unsigned { .. }),

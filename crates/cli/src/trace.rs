@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["export", "check"])]
     replay: Option<PathBuf>,
 
-    /// A public key whose signature counts; may be given several times. Left out, the configured key
+    /// A public key whose signature counts; may be given several times, the newest first. Left out, the configured key
     #[arg(long, value_name = "KEY")]
     key: Vec<PublicKey>,
 }

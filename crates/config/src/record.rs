@@ -14,7 +14,7 @@ pub struct Record {
     /// Where the signing key is. Left out, `record.key` in the user's configuration folder, created on first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<RecordKey>,
-    /// The public keys that signed before the key was replaced: `ed25519:…`.
+    /// The public keys that signed before the key was replaced, the newest first: `ed25519:…`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "keys_schema")]
     pub previous_keys: Vec<PublicKey>,

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use crate::{PublicKey, Purpose, Signature, Signer};
 
 /// What a process has for signing and checking: the signer, its public key, and the public keys of earlier signers.
+///
+/// The keys are in order, the newest first: a key signs until its successor has signed, and not after that.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     signer: Option<Arc<Signer>>,
+    /// The newest first.
     trusted: Vec<PublicKey>,
     marks: Option<PathBuf>,
 }
@@ -23,19 +26,24 @@ impl Keyring {
         }
     }
 
-    /// Checks with these keys, and signs nothing.
+    /// Checks with these keys, the newest first, and signs nothing.
     pub fn checking(trusted: impl IntoIterator<Item = PublicKey>) -> Self {
-        Self {
+        let none = Self {
             signer: None,
-            trusted: trusted.into_iter().collect(),
+            trusted: Vec::new(),
             marks: None,
-        }
+        };
+        none.trusting(trusted)
     }
 
-    /// The same, and trusts these keys too: those that signed before the key was changed.
+    /// The same, and trusts these keys too: those that signed before the key was changed, the newest first.
     #[must_use]
     pub fn trusting(mut self, earlier: impl IntoIterator<Item = PublicKey>) -> Self {
-        self.trusted.extend(earlier);
+        for key in earlier {
+            if !self.trusted.contains(&key) {
+                self.trusted.push(key);
+            }
+        }
         self
     }
 
@@ -60,6 +68,16 @@ impl Keyring {
     /// Whether this key is trusted.
     pub fn trusts(&self, key: &PublicKey) -> bool {
         self.trusted.contains(key)
+    }
+
+    /// The keys that are trusted, the newest first.
+    pub fn keys(&self) -> &[PublicKey] {
+        &self.trusted
+    }
+
+    /// How many keys came after this one: 0 for the newest. Nothing for a key that is not trusted.
+    pub fn age(&self, key: &PublicKey) -> Option<usize> {
+        self.trusted.iter().position(|trusted| trusted == key)
     }
 
     /// Whether a trusted key made this signature.

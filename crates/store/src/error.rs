@@ -56,6 +56,16 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// A key that was replaced has signed after its successor.
+    #[error(
+        "a signing key was used after it was replaced ({why}): either the store was changed with the earlier key, or \
+         `record.previous_keys` is not in order; list the newest earlier key first. Run `interlock audit verify`, and restore a \
+         backup. If you know why, `interlock record adopt` goes on with the store as it is"
+    )]
+    KeyOrder {
+        /// Which key signed what.
+        why: String,
+    },
     /// A store with sessions that no seal says anything about.
     #[error(
         "the store holds {sessions} sessions without a seal: their seals were removed, or they are older than the signing of records. If you \

@@ -155,7 +155,12 @@ impl Mark {
         let newest = lines
             .iter()
             .filter(|checkpoint| checkpoint.verifies(keyring))
-            .max_by_key(|checkpoint| (checkpoint.audit_number, checkpoint.seal_number, checkpoint.number));
+            .max_by_key(|checkpoint| {
+                // What a newer key signed comes after everything by an earlier one.
+                let age = keyring.age(&checkpoint.public_key);
+                let place = (checkpoint.audit_number, checkpoint.seal_number, checkpoint.number);
+                (std::cmp::Reverse(age), place)
+            });
         match newest {
             Some(newest) => Ok(Some(newest.clone())),
             None if text.trim().is_empty() => Ok(None),

@@ -9,6 +9,7 @@ use interlock_seal::Keyring;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::seal::{Order, Outside};
 use super::{Sqlite, look};
 use crate::mark::Mark;
 use crate::prepare::nanoseconds;
@@ -355,8 +356,19 @@ impl Sqlite {
 
     pub(crate) async fn seal_of(&self, session: &SessionId) -> Result<SealState, Error> {
         let (session, keyring) = (session.clone(), self.keyring().cloned());
-        self.read(move |conn| look::seal_state(conn, keyring.as_ref(), session.as_str()))
-            .await
+        // A process that writes has signed with the newest key; one that reads asks the mark whether that key has signed.
+        let (path, signs) = (self.path.clone(), self.jobs.is_some());
+        self.read(move |conn| {
+            let mark = path
+                .as_deref()
+                .and_then(|path| Mark::of(keyring.as_ref(), path));
+            let outside = match signs {
+                true => Outside::SignsHere,
+                false => Outside::Mark(mark.as_ref()),
+            };
+            look::seal_state(conn, keyring.as_ref(), outside, session.as_str())
+        })
+        .await
     }
 
     pub(crate) async fn last_checkpoint(&self) -> Result<Option<Checkpoint>, Error> {
@@ -432,6 +444,7 @@ impl Sqlite {
     ) -> Result<Vec<Compared>, Error> {
         let keyring = keyring.clone();
         self.read(move |conn| {
+            let order = Order::of(conn, &keyring)?;
             let compared = checkpoints.iter().map(|checkpoint| {
                 let fault = if !keyring.trusts(&checkpoint.public_key) {
                     Some(format!(
@@ -441,7 +454,7 @@ impl Sqlite {
                 } else if !checkpoint.verifies(&keyring) {
                     Some("its signature does not fit".to_owned())
                 } else {
-                    look::misfit(conn, checkpoint)?
+                    look::misfit(conn, checkpoint)?.or_else(|| order.clash(checkpoint))
                 };
                 Ok(Compared {
                     checkpoint: checkpoint.clone(),

@@ -21,6 +21,7 @@ use crate::{Deed, Error};
 mod begin;
 mod checkpoint;
 mod links;
+mod order;
 mod verify;
 
 use begin::unsigned;
@@ -28,6 +29,8 @@ pub(super) use begin::{adopt, begin};
 pub(super) use checkpoint::Signed;
 use checkpoint::checkpoint;
 pub(crate) use checkpoint::{find_head, last_checkpoint, misfit};
+use order::Signers;
+pub(super) use order::{Order, Outside};
 pub(super) use verify::id_of;
 use verify::state_by;
 pub(crate) use verify::{check, seal_state, verify_record};
@@ -41,6 +44,8 @@ const ALTERED: &str = "altered";
 /// What the seal of a session begins with that is older than signing. Its status follows. What was written before signing began
 /// is not proven, so the session never counts as intact.
 const OLDER: &str = "older:";
+/// The entry of the audit log that says that another key signs from there on.
+const KEY_REPLACED: &str = "record.key_replaced";
 /// The entry of the audit log about such a session.
 const ALTERED_DEED: &str = "session.altered";
 /// What may be written without the key: whatever stops writes.
@@ -268,26 +273,40 @@ impl Watch {
 
     /// Asked at the beginning of a transaction.
     pub(super) fn is_signed(&self, conn: &Connection, keyring: &Keyring) -> Result<bool, Fault> {
-        let signed: Option<(i64, Vec<u8>, i64, Vec<u8>)> = conn
+        type Row = (Signed, (i64, Vec<u8>), (i64, Vec<u8>), Vec<u8>);
+        let signed: Option<Row> = conn
             .prepare_cached(
-                "SELECT number, signature, audit_number, audit_hash FROM checkpoints ORDER BY number DESC LIMIT 1",
+                "SELECT number, signature, audit_number, audit_hash, seal_number, seal_hash, public_key \
+                 FROM checkpoints ORDER BY number DESC LIMIT 1",
             )?
             .query_row([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                Ok((
+                    (row.get(0)?, row.get(1)?),
+                    (row.get(2)?, row.get(3)?),
+                    (row.get(4)?, row.get(5)?),
+                    row.get(6)?,
+                ))
             })
             .optional()?;
-        let Some((number, signature, audit_number, audit_hash)) = signed else {
+        let Some(((number, signature), audit, seal, key)) = signed else {
             return Ok(self.good.borrow().0 == 0 && unsigned(conn, keyring)?.is_none());
         };
         let end: (i64, Vec<u8>) = conn
             .prepare_cached("SELECT number, hash FROM audit_end")?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let (known, known_signature) = self.good.borrow().clone();
-        if (number, &signature) == (known, &known_signature) && end == (audit_number, audit_hash) {
+        let is_known = (number, &signature) == (known, &known_signature);
+        if is_known && end == audit && last(conn)?.is_none_or(|last| last == seal) {
             return Ok(true);
         }
+        let signer = keyring.signer().map(interlock_seal::Signer::public);
         let why = if number < known {
             Some(format!("checkpoint {known} is missing"))
+        } else if signer.is_none_or(|signer| key != signer.as_bytes()) {
+            // This process has signed the end of the store when it was opened.
+            Some(format!(
+                "checkpoint {number} is signed by another key than the one that signs now"
+            ))
         } else {
             unsigned(conn, keyring)?
         };
@@ -370,7 +389,8 @@ fn altered(
             return Ok(None);
         }
     }
-    Ok(match state_by(before, keyring, id, newest)? {
+    let signers = Signers::new(keyring, Outside::SignsHere);
+    Ok(match state_by(before, &signers, id, newest)? {
         SealState::Altered { what } => Some(what),
         SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => None,
     })

@@ -16,6 +16,7 @@ mod process;
 mod queue;
 mod record;
 mod retention;
+mod rotation;
 mod schema;
 mod support;
 mod upgrade;

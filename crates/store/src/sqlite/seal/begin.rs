@@ -6,14 +6,15 @@ use rusqlite::Connection;
 
 use super::checkpoint::{checkpoint, last_checkpoint, misfit};
 use super::{
-    GENESIS, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, WITHOUT_KEY, add, last, note_seals, seal, seal_row,
+    GENESIS, KEY_REPLACED, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, Order, Outside, Signers, WITHOUT_KEY, add, last,
+    note_seals, seal, seal_row,
 };
-use crate::Error;
 use crate::mark::Mark;
-use crate::sqlite::audit::added_after;
+use crate::sqlite::audit::{added_after, audit};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::read::{hash, number};
+use crate::sqlite::read::{hash, number, time};
 use crate::sqlite::schema;
+use crate::{Deed, Error};
 
 /// Makes a connection that writes ready to sign. A store is refused that holds sessions and no seal, that ends before its
 /// mark or has lost it, or whose audit log was added to without the key: somebody cut it off or wrote to it.
@@ -58,10 +59,10 @@ fn begin_with(
     }
     conn.execute_batch(NOTE_CHANGES)?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    let is_new = match begin_signing(conn, keyring, mark, found) {
-        Ok(is_new) => {
+    let first_signed = match begin_signing(conn, keyring, mark, found) {
+        Ok(first_signed) => {
             conn.execute_batch("COMMIT")?;
-            is_new
+            first_signed
         }
         Err(error) => {
             conn.execute_batch("ROLLBACK")?;
@@ -74,8 +75,9 @@ fn begin_with(
     if found == Found::Adopted {
         mark.remove()?;
     }
-    // A signed store without a mark is refused, so it has one from the beginning. What it says is on the disk before.
-    if is_new || found == Found::Adopted {
+    // A signed store without a mark is refused, so it has one from the beginning; and that a key was replaced is in the mark at
+    // once. What it says is on the disk before.
+    if first_signed || found == Found::Adopted {
         conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         if let Some(checkpoint) = last_checkpoint(conn)? {
             mark.follow(&checkpoint);
@@ -84,6 +86,7 @@ fn begin_with(
     Ok(())
 }
 
+/// Says whether the key signs in this store for the first time.
 pub(super) fn begin_signing(
     conn: &Connection,
     keyring: &Keyring,
@@ -113,6 +116,10 @@ pub(super) fn begin_signing(
         }
         None => {}
     }
+    if let Some(why) = Order::of(conn, keyring)?.swapped() {
+        return Err(Error::KeyOrder { why }.into());
+    }
+    let signers = Signers::new(keyring, Outside::Mark(mark));
     if found == Found::Checked {
         // The mark first: it says more than that there is no seal.
         if let Some(mark) = mark {
@@ -120,6 +127,11 @@ pub(super) fn begin_signing(
                 mark.begun_with(&own);
             }
             check_mark(conn, keyring, mark)?;
+        }
+        if let Some(last) = last_checkpoint(conn)?
+            && let Some(why) = signers.order(conn)?.end_fault(&last)
+        {
+            return Err(Error::KeyOrder { why }.into());
         }
         let (sessions, entries) = (sessions(conn)?, unsigned(conn, keyring)?);
         match entries {
@@ -160,8 +172,32 @@ pub(super) fn begin_signing(
     {
         mark.begun_with(&own);
     }
+    let replaced = note_replaced(conn, keyring)?;
     checkpoint(conn, keyring)?;
-    Ok(!signed)
+    Ok(!signed || replaced)
+}
+
+/// The audit log says that another key signs from here on. Says whether that is so.
+fn note_replaced(conn: &Connection, keyring: &Keyring) -> Result<bool, Fault> {
+    let signer = keyring.signer().ok_or(Error::NoSigningKey)?.public();
+    let Some(before) = last_checkpoint(conn)?.map(|last| last.public_key) else {
+        return Ok(false);
+    };
+    if before == signer {
+        return Ok(false);
+    }
+    let newest: i64 = conn.query_row("SELECT coalesce(max(at), 0) FROM audit", [], |row| row.get(0))?;
+    let now = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(newest);
+    let at = now.max(newest);
+    let deed = Deed {
+        at: time(at)?,
+        actor: None,
+        action: KEY_REPLACED.to_owned(),
+        subject: Some(signer.to_string()),
+        details: serde_json::json!({ "earlier": before, "key": signer }),
+    };
+    audit(conn, &deed, at, &deed.details.to_string())?;
+    Ok(true)
 }
 
 /// The hash of the first seal, where no other store has the same.
@@ -265,7 +301,7 @@ pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<St
             checkpoint.number
         )));
     }
-    let (number, hash) = signed.as_ref().map_or_else(
+    let (entry, hash) = signed.as_ref().map_or_else(
         || (0, ContentHash::of("")),
         |checkpoint| (checkpoint.audit_number, checkpoint.audit_hash),
     );
@@ -277,7 +313,16 @@ pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<St
     {
         return Ok(Some(why));
     }
-    added_after(conn, number, &hash, WITHOUT_KEY)
+    let sealed = signed.as_ref().map_or(0, |signed| signed.seal_number);
+    if let Some((newest, _)) = last(conn)?
+        && signed.is_some()
+        && u64::try_from(newest).ok() != Some(sealed)
+    {
+        return Ok(Some(format!(
+            "there are seals up to {newest}, and the last checkpoint signs {sealed}"
+        )));
+    }
+    added_after(conn, entry, &hash, WITHOUT_KEY)
 }
 
 #[cfg(test)]
@@ -301,7 +346,7 @@ mod tests {
         .unwrap();
         let parts = 1_i64.to_be_bytes().to_vec();
         add(&conn, &keyring, (GENESIS, GENESIS, 1), parts).unwrap();
-        let state = || seal_state(&conn, Some(&keyring), "ses_1").unwrap();
+        let state = || seal_state(&conn, Some(&keyring), Outside::Mark(None), "ses_1").unwrap();
         assert!(matches!(state(), SealState::Altered { .. }), "{:?}", state());
         let begin = |found| begin_signing(&conn, &keyring, None, found);
         assert_eq!(begin(Found::Checked), Err(Error::Unsealed { sessions: 1 }.into()));

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use super::checkpoint::{CHECKPOINT, entry_hash, misfit, to_checkpoint};
 use super::links::walk_links;
 use super::{
-    ALTERED, COLUMNS, GENESIS, Kept, OLDER, REMOVED, SIGNED_TABLES, is_worked_on, looked_up, noted, seal_row,
-    unmarked,
+    ALTERED, COLUMNS, GENESIS, Kept, OLDER, Outside, REMOVED, SIGNED_TABLES, Signers, is_worked_on, looked_up,
+    noted, seal_row, unmarked,
 };
 use crate::Error;
 use crate::mark::Mark;
@@ -21,9 +21,14 @@ use crate::sqlite::fault::{Fault, text};
 use crate::sqlite::{open, schema};
 
 /// Whether a session's rows are what was signed.
-pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str) -> Result<SealState, Fault> {
+pub(crate) fn seal_state(
+    conn: &Connection,
+    keyring: Option<&Keyring>,
+    outside: Outside<'_>,
+    id: &str,
+) -> Result<SealState, Fault> {
     match keyring {
-        Some(keyring) => state_by(conn, keyring, id, looked_up(conn, id)?),
+        Some(keyring) => state_by(conn, &Signers::new(keyring, outside), id, looked_up(conn, id)?),
         None => Ok(SealState::Unsigned),
     }
 }
@@ -31,7 +36,7 @@ pub(crate) fn seal_state(conn: &Connection, keyring: Option<&Keyring>, id: &str)
 /// The same by the session's newest seal, which has this number.
 pub(super) fn state_by(
     conn: &Connection,
-    keyring: &Keyring,
+    signers: &Signers<'_>,
     id: &str,
     newest: Option<i64>,
 ) -> Result<SealState, Fault> {
@@ -45,7 +50,7 @@ pub(super) fn state_by(
     let Some(row) = seal_row(conn, newest)?.filter(|row| row.session == id) else {
         return altered(format!("seal {newest} is missing"));
     };
-    if let Some(why) = row.fault(keyring) {
+    if let Some(why) = signers.fault(conn, &row)? {
         return Ok(SealState::Altered {
             what: format!("seal {}: {why}", row.number),
         });
@@ -94,7 +99,8 @@ pub(crate) fn check(conn: &Connection, keyring: Option<&Keyring>, session: &Sess
     if is_changed(conn, session)? {
         return Ok(());
     }
-    match state_by(conn, keyring, session.as_str(), noted(conn, session.as_str())?)? {
+    let signers = Signers::new(keyring, Outside::SignsHere);
+    match state_by(conn, &signers, session.as_str(), noted(conn, session.as_str())?)? {
         SealState::Altered { what } => Err(Error::Altered {
             session: session.clone(),
             what,
@@ -174,9 +180,13 @@ fn verify_rows(
     walk_indexes(conn, sessions, &mut found)?;
     let walked = walk_seals(conn, keyring, &mut found)?;
     walk_checkpoints(conn, keyring, &walked.hashes, &mut found)?;
+    let signers = Signers::new(keyring, Outside::Mark(mark));
+    for (place, what) in signers.order(conn)?.faults() {
+        found.problem(place, what);
+    }
     if sessions {
         walk_links(conn, &mut found)?;
-        walk_sessions(conn, keyring, &walked.newest, &mut found)?;
+        walk_sessions(conn, &signers, &walked.newest, &mut found)?;
     }
     Ok(found)
 }
@@ -320,7 +330,7 @@ fn walk_checkpoints(
 /// Every session is what was signed, and every signed session is there.
 fn walk_sessions(
     conn: &Connection,
-    keyring: &Keyring,
+    signers: &Signers<'_>,
     newest: &HashMap<String, (i64, bool)>,
     found: &mut RecordVerified,
 ) -> Result<(), Fault> {
@@ -345,7 +355,7 @@ fn walk_sessions(
             .map(|(id, _)| id.clone()),
     );
     for id in ids {
-        match state_by(conn, keyring, &id, newest.get(&id).map(|(number, _)| *number))? {
+        match state_by(conn, signers, &id, newest.get(&id).map(|(number, _)| *number))? {
             SealState::Intact(_) => found.sessions_intact += 1,
             SealState::InProgress => found.sessions_in_progress += 1,
             SealState::Older => found.sessions_older += 1,
