@@ -101,6 +101,11 @@ struct Header {
 
 /// Writes a bundle with other lines, every hash and the signature made again: what somebody with the key could write.
 fn signed_again(file: &str, change: impl Fn(&mut Vec<(String, Value)>)) -> String {
+    signed_by(file, keyring().signer().unwrap(), change)
+}
+
+/// The same, by this key.
+fn signed_by(file: &str, signer: &Signer, change: impl Fn(&mut Vec<(String, Value)>)) -> String {
     let mut all = file.lines();
     let mut header: Header = serde_json::from_str(all.next().unwrap()).unwrap();
     let mut lines: Vec<(String, Value)> = all
@@ -123,13 +128,10 @@ fn signed_again(file: &str, change: impl Fn(&mut Vec<(String, Value)>)) -> Strin
         .zip(&texts)
         .map(|((name, _), text)| (name.clone(), ContentHash::of(text).to_string()))
         .collect();
+    header.public_key = signer.public().to_string();
     header.signature = None;
     let unsigned = serde_json::to_string(&header).unwrap();
-    let keyring = keyring();
-    let signature = keyring
-        .signer()
-        .unwrap()
-        .sign(Purpose::Bundle, unsigned.as_bytes());
+    let signature = signer.sign(Purpose::Bundle, unsigned.as_bytes());
     header.signature = Some(signature.to_string());
     let mut file = serde_json::to_string(&header).unwrap();
     for text in texts {
@@ -246,6 +248,21 @@ async fn approvers_are_the_same_in_every_place() {
         );
         assert!(page(&verified).starts_with("NOT VERIFIED"));
     }
+}
+
+/// Every part of a bundle is signed by the key of its header: an earlier key that is trusted, too, signs no part of it.
+#[tokio::test]
+async fn a_bundle_is_signed_by_one_key() {
+    let file = made().await;
+    let (newest, earlier) = (Signer::generate().unwrap(), keyring().signer().unwrap().public());
+    let mixed = signed_by(&file, &newest, |_| {});
+    let verified = verify(&mixed, &Keyring::checking([newest.public(), earlier]));
+    assert!(!verified.holds(), "{:?}", verified.faults);
+    // The whole by one of them is.
+    assert_eq!(
+        verify(&file, &Keyring::checking([newest.public(), earlier])).faults,
+        []
+    );
 }
 
 /// A session that is older than the signing of its store can be bundled, and the page says what that is worth.

@@ -359,9 +359,7 @@ impl Sqlite {
         // A process that writes has signed with the newest key; one that reads asks the mark whether that key has signed.
         let (path, signs) = (self.path.clone(), self.jobs.is_some());
         self.read(move |conn| {
-            let mark = path
-                .as_deref()
-                .and_then(|path| Mark::of(keyring.as_ref(), path));
+            let mark = path.as_deref().and_then(|path| Mark::of(keyring.as_ref(), path));
             let outside = match signs {
                 true => Outside::SignsHere,
                 false => Outside::Mark(mark.as_ref()),

@@ -39,10 +39,7 @@ async fn rotated(place: &Place, keys: usize) {
     for index in 0..keys {
         let store = open(place, index).unwrap();
         ended(&store, index as u64 + 1).await;
-        store
-            .audit(deed("user.created", index as i64 + 1))
-            .await
-            .unwrap();
+        store.audit(deed("user.created", index as i64 + 1)).await.unwrap();
         store.close().await;
     }
 }
@@ -254,7 +251,10 @@ async fn forged(
             let state = store.seal_of(&id).await.unwrap();
             assert!(is_altered(&state), "{case}: {state:?}");
             let refused = store.submit_input(&id, "and then?", &ROOM, at(90)).await;
-            assert!(matches!(refused, Err(Error::Altered { .. })), "{case}: {refused:?}");
+            assert!(
+                matches!(refused, Err(Error::Altered { .. })),
+                "{case}: {refused:?}"
+            );
             store.audit(deed("user.removed", 91)).await.unwrap();
             if forgery != Forgery::InPlace {
                 // The current key does not sign over it.
@@ -271,7 +271,10 @@ async fn forged(
             if forgery == Forgery::InPlace {
                 let store = opened.unwrap();
                 let refused = store.submit_input(&id, "and then?", &ROOM, at(90)).await;
-                assert!(matches!(refused, Err(Error::Altered { .. })), "{case}: {refused:?}");
+                assert!(
+                    matches!(refused, Err(Error::Altered { .. })),
+                    "{case}: {refused:?}"
+                );
                 store.close().await;
             } else {
                 let refused = opened.unwrap_err();
@@ -286,7 +289,10 @@ async fn forged(
                 store.close().await;
                 let store = open(origin, current).unwrap();
                 assert!(is_altered(&store.seal_of(&id).await.unwrap()), "{case}");
-                assert!(!store.verify_record(&keyring, true).await.unwrap().holds(), "{case}");
+                assert!(
+                    !store.verify_record(&keyring, true).await.unwrap().holds(),
+                    "{case}"
+                );
                 store.close().await;
             }
         }

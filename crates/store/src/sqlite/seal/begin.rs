@@ -6,8 +6,8 @@ use rusqlite::Connection;
 
 use super::checkpoint::{checkpoint, last_checkpoint, misfit};
 use super::{
-    GENESIS, KEY_REPLACED, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, Order, Outside, Signers, WITHOUT_KEY, add, last,
-    note_seals, seal, seal_row,
+    GENESIS, KEY_REPLACED, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, Order, Outside, Signers, WITHOUT_KEY,
+    add, last, note_seals, seal, seal_row,
 };
 use crate::mark::Mark;
 use crate::sqlite::audit::{added_after, audit};

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use super::checkpoint::{CHECKPOINT, entry_hash, misfit, to_checkpoint};
 use super::links::walk_links;
 use super::{
-    ALTERED, COLUMNS, GENESIS, Kept, OLDER, Outside, REMOVED, SIGNED_TABLES, Signers, is_worked_on, looked_up,
-    noted, seal_row, unmarked,
+    ALTERED, COLUMNS, GENESIS, Kept, OLDER, Outside, REMOVED, SIGNED_TABLES, Signers, is_worked_on,
+    looked_up, noted, seal_row, unmarked,
 };
 use crate::Error;
 use crate::mark::Mark;
