@@ -360,9 +360,10 @@ impl Sqlite {
         let (path, signs) = (self.path.clone(), self.jobs.is_some());
         self.read(move |conn| {
             let mark = path.as_deref().and_then(|path| Mark::of(keyring.as_ref(), path));
-            let outside = match signs {
-                true => Outside::SignsHere,
-                false => Outside::Mark(mark.as_ref()),
+            let outside = if signs {
+                Outside::SignsHere
+            } else {
+                Outside::Mark(mark.as_ref())
             };
             look::seal_state(conn, keyring.as_ref(), outside, session.as_str())
         })

@@ -299,10 +299,10 @@ impl Watch {
         if is_known && end == audit && last(conn)?.is_none_or(|last| last == seal) {
             return Ok(true);
         }
-        let signer = keyring.signer().map(interlock_seal::Signer::public);
+        let own = keyring.signer().map(interlock_seal::Signer::public);
         let why = if number < known {
             Some(format!("checkpoint {known} is missing"))
-        } else if signer.is_none_or(|signer| key != signer.as_bytes()) {
+        } else if own.is_none_or(|own| key != own.as_bytes()) {
             // This process has signed the end of the store when it was opened.
             Some(format!(
                 "checkpoint {number} is signed by another key than the one that signs now"

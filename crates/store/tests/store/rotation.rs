@@ -39,7 +39,10 @@ async fn rotated(place: &Place, keys: usize) {
     for index in 0..keys {
         let store = open(place, index).unwrap();
         ended(&store, index as u64 + 1).await;
-        store.audit(deed("user.created", index as i64 + 1)).await.unwrap();
+        store
+            .audit(deed("user.created", i64::try_from(index).unwrap()))
+            .await
+            .unwrap();
         store.close().await;
     }
 }
@@ -161,7 +164,7 @@ fn checkpoint(conn: &Connection, key: &Signer) {
 }
 
 /// What somebody with an earlier key and the file writes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forgery {
     /// An answer, its seal and a checkpoint.
     Whole,

@@ -201,10 +201,8 @@ impl Order {
     pub(super) fn faults(&self) -> Vec<(String, String)> {
         let mut faults = Vec::new();
         for (age, earlier) in self.spans.iter().enumerate() {
-            let newer = self.spans.iter().take(age).enumerate();
-            let outlived = newer
-                .filter_map(|(newer, span)| Some((newer, span.outlived_by(earlier)?)))
-                .next();
+            let mut newer = self.spans.iter().take(age).enumerate();
+            let outlived = newer.find_map(|(newer, span)| Some((newer, span.outlived_by(earlier)?)));
             if let Some((newer, what)) = outlived {
                 faults.push((what, self.why(age, newer)));
             }
