@@ -16,7 +16,9 @@ async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_r
     let head = interlock_engine::head(&lab.store, &session).await.unwrap();
     let text = head.plain();
     assert!(
-        text.contains("`touch /srv/flag` on web (host:web): succeeded, observed afterwards"),
+        text.contains(
+            "a command on web (host:web): succeeded, observed afterwards. The command: `touch /srv/flag`"
+        ),
         "{text}"
     );
     assert!(head.readings > 0 && head.support.is_some(), "{head:?}");
@@ -78,7 +80,7 @@ async fn a_denied_call_does_not_run_and_its_model_hears_why() {
     assert!(sent.contains("not on a Sunday"), "{sent}");
     assert_eq!(
         lab.not_run(&session).await,
-        ["1 write was denied by olga: `touch /srv/flag` on web (host:web)"]
+        ["1 write was denied by olga: a command on web (host:web). The command: `touch /srv/flag`"]
     );
     lab.prove(&session).await;
 }
