@@ -177,13 +177,14 @@ pub(super) const PARTS: &[Part] = &[
         name: "holds",
         table: "holds",
         columns: &["id", "plan_hash", "status", "expires_at", "body"],
-        rest: "FROM holds WHERE session = ?1 ORDER BY key",
+        // By the index that [`super::covered`] asks.
+        rest: "FROM holds INDEXED BY holds_session WHERE session = ?1 ORDER BY key",
     },
     Part {
         name: "approval tokens",
         table: "tokens",
         columns: &["hash", "hold", "plan_hash", "approver", "expires_at", "used_at"],
-        rest: "FROM holds JOIN tokens ON tokens.hold = holds.id WHERE holds.session = ?1 ORDER BY tokens.hash",
+        rest: "FROM holds INDEXED BY holds_session JOIN tokens ON tokens.hold = holds.id WHERE holds.session = ?1 ORDER BY tokens.hash",
     },
     Part {
         name: "questions to the gate",

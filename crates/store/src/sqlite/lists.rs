@@ -7,6 +7,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use serde_json::Map;
 
+use super::covered;
 use super::fault::{Fault, text};
 use super::read::{body, number, rows, time, to_call, to_session};
 use crate::{
@@ -97,6 +98,12 @@ pub(crate) fn session_page(conn: &Connection, query: &SessionQuery) -> Result<Se
     let mut statement = conn.prepare_cached(LISTED)?;
     let mut sessions = Vec::with_capacity(keys.len());
     for key in keys {
+        if !covered::session(conn, key)? {
+            tracing::error!(
+                "a session was added outside Interlock under the id of another one; it is not shown. Run `interlock audit verify`"
+            );
+            continue;
+        }
         let mut rows = statement.query([key])?;
         if let Some(row) = rows.next()? {
             sessions.push(to_listed(row)?);
@@ -256,8 +263,8 @@ pub(crate) fn open_with_fingerprint(
 ) -> Result<Option<SessionId>, Fault> {
     let open: Option<String> = conn
         .prepare_cached(
-            "SELECT id FROM sessions INDEXED BY sessions_fingerprint \
-             WHERE fingerprint = ? AND completed_at IS NULL ORDER BY key LIMIT 1",
+            "SELECT id FROM sessions s INDEXED BY sessions_fingerprint WHERE fingerprint = ? AND completed_at IS NULL \
+             AND key = (SELECT by_id.key FROM sessions by_id WHERE by_id.id = s.id) ORDER BY key LIMIT 1",
         )?
         .query_row([fingerprint], |row| row.get(0))
         .optional()?;

@@ -3,6 +3,7 @@
 mod apply;
 mod audit;
 mod catalogues;
+mod covered;
 mod digest;
 mod disk;
 mod fault;

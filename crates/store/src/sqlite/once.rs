@@ -4,6 +4,7 @@ use interlock_gate::TokenRecord;
 use interlock_protocol::{HoldId, PermitId, ResourceId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::covered;
 use super::fault::{Fault, is_taken, text};
 use crate::Error;
 use crate::row::Row;
@@ -25,11 +26,13 @@ pub(super) fn start(conn: &Connection, session: i64, row: &Row) -> Result<(), Fa
         return Ok(());
     };
     if let Some(hold) = hold {
-        let known: bool = conn
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM holds WHERE id = ? AND session = ?)")?
-            .query_row(params![hold.as_str(), session], |row| row.get(0))?;
-        if !known {
-            return Err(Fault::not_found("hold", hold));
+        match place_of(conn, hold)? {
+            Some((owner, key)) if owner == session => {
+                if !covered::hold(conn, owner, key)? {
+                    return Err(covered::split(conn, owner)?);
+                }
+            }
+            _ => return Err(Fault::not_found("hold", hold)),
         }
     }
     conn.prepare_cached(
@@ -192,6 +195,11 @@ pub(super) fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Fau
     else {
         return Ok(());
     };
+    if let Some((owner, key)) = place_of(conn, id)?
+        && !covered::hold(conn, owner, key)?
+    {
+        return Err(covered::split(conn, owner)?);
+    }
     let changed = conn
         .prepare_cached(
             "INSERT INTO holds (session, id, plan_hash, status, expires_at, body) VALUES (?, ?, ?, ?, ?, ?) \
@@ -210,6 +218,14 @@ pub(super) fn hold(conn: &Connection, session: i64, row: &Row) -> Result<(), Fau
         0 => Err(why_not(conn, id)?.into()),
         _ => Ok(()),
     }
+}
+
+/// The session and the key of the hold to which an id leads.
+fn place_of(conn: &Connection, id: &HoldId) -> Result<Option<(i64, i64)>, Fault> {
+    Ok(conn
+        .prepare_cached("SELECT session, key FROM holds WHERE id = ?")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?)
 }
 
 fn why_not(conn: &Connection, id: &HoldId) -> Result<Error, Fault> {

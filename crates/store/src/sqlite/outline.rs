@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::apply::key_of;
+use super::covered;
 use super::fault::{Fault, text};
 use super::read::{TIMELINE, body, number, rows, runs, session_by_key, time, to_timeline};
 use crate::{Outline, Tally, TimelineEntry};
@@ -107,19 +108,17 @@ pub(crate) fn decided_holds(
     limit: u32,
 ) -> Result<Vec<Hold>, Fault> {
     match session {
-        None => rows(
+        None => covered::holds(
             conn,
-            "SELECT h.body FROM holds h CROSS JOIN sessions s ON s.key = h.session \
+            "SELECT h.body, h.session, h.key FROM holds h CROSS JOIN sessions s ON s.key = h.session \
              WHERE h.status <> 'pending' AND s.deleted_at IS NULL ORDER BY h.key DESC LIMIT ?",
             [limit],
-            body,
         ),
-        Some(session) => rows(
+        Some(session) => covered::holds(
             conn,
-            "SELECT h.body FROM holds h CROSS JOIN sessions s ON s.key = h.session \
+            "SELECT h.body, h.session, h.key FROM holds h CROSS JOIN sessions s ON s.key = h.session \
              WHERE h.session = ?1 AND h.status <> 'pending' AND s.deleted_at IS NULL ORDER BY h.key DESC LIMIT ?2",
             params![key_of(conn, session)?, limit],
-            body,
         ),
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::apply::{insert_event, key_of, set_status};
 use super::fault::{Fault, text};
-use super::{read, seal};
+use super::{covered, read, seal};
 use crate::prepare::{integer, is_terminal, json, nanoseconds};
 use crate::queue::{Cancelled, Concurrency, QueueLimits, Submitted};
 use crate::row::event_row;
@@ -195,6 +195,12 @@ pub(crate) fn claim_next(
         if waits != Some(true) {
             return Err(Fault::corrupt(
                 "the index `sessions_open` disagrees with the table `sessions`",
+            ));
+        }
+        // The seal is looked for by the id, so the id must lead to the row that is taken.
+        if !covered::session(conn, key)? {
+            return Err(Fault::corrupt(
+                "the indexes of the table `sessions` lead to different rows",
             ));
         }
         if keyring.is_some()

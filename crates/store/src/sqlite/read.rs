@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use serde::de::DeserializeOwned;
 
 use super::apply::key_of;
+use super::covered;
 use super::fault::{Fault, json, text};
 use crate::prepare::event_id;
 use crate::{
@@ -111,7 +112,10 @@ pub(crate) fn session(conn: &Connection, id: &SessionId) -> Result<Session, Faul
 }
 
 pub(crate) fn sessions(conn: &Connection, filter: &Filter) -> Result<Vec<Session>, Fault> {
-    let mut sql = format!("{SESSION} WHERE s.deleted_at IS NULL");
+    // As [`covered::session`] asks.
+    let mut sql = format!(
+        "{SESSION} WHERE s.deleted_at IS NULL AND s.key = (SELECT by_id.key FROM sessions by_id WHERE by_id.id = s.id)"
+    );
     let mut values: Vec<Sql> = Vec::new();
     if !filter.statuses.is_empty() {
         sql.push_str(" AND s.status IN (");
@@ -214,23 +218,21 @@ pub(crate) fn find_hold(conn: &Connection, prefix: &str) -> Result<Hold, Fault> 
 }
 
 pub(crate) fn hold(conn: &Connection, id: &HoldId) -> Result<Hold, Fault> {
-    rows(conn, "SELECT body FROM holds WHERE id = ?", [id.as_str()], body)?
-        .pop()
-        .ok_or_else(|| Fault::not_found("hold", id))
+    let sql = "SELECT body, session, key FROM holds WHERE id = ?";
+    covered::one_hold(conn, sql, [id.as_str()])?.ok_or_else(|| Fault::not_found("hold", id))
 }
 
 pub(crate) fn holds(conn: &Connection, which: &Holds) -> Result<Vec<Hold>, Fault> {
     match which {
-        Holds::Open => rows(
+        Holds::Open => covered::holds(
             conn,
-            "SELECT body FROM holds INDEXED BY holds_pending WHERE status = 'pending' ORDER BY key",
+            "SELECT body, session, key FROM holds INDEXED BY holds_pending WHERE status = 'pending' ORDER BY key",
             [],
-            body,
         ),
-        Holds::All => rows(conn, "SELECT body FROM holds ORDER BY key", [], body),
+        Holds::All => covered::holds(conn, "SELECT body, session, key FROM holds ORDER BY key", []),
         Holds::Of(session) => rows(
             conn,
-            "SELECT body FROM holds WHERE session = ? ORDER BY key",
+            "SELECT body FROM holds INDEXED BY holds_session WHERE session = ? ORDER BY key",
             [key_of(conn, session)?],
             body,
         ),

@@ -18,5 +18,6 @@ mod record;
 mod retention;
 mod rotation;
 mod schema;
+mod split;
 mod support;
 mod upgrade;
