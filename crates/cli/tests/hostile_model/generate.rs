@@ -420,14 +420,16 @@ impl<'a> Generator<'a> {
         }
         self.shuffle();
         self.again(level);
+        // A machine that is searched for is found for sure: some writes come as far as the control level whatever the seed.
+        let looks = [
+            json!({"action": "list", "limit": 200}),
+            json!({"action": "search", "query": "delly"}),
+        ];
         let mut replies = vec![Reply {
             text: "Let me look around.".to_owned(),
-            calls: vec![self.call(
-                Class::Example,
-                "infra_query",
-                &json!({"action": "list", "limit": 200}).to_string(),
-                true,
-            )],
+            calls: looks
+                .map(|look| self.call(Class::Example, "infra_query", &look.to_string(), true))
+                .into(),
         }];
         let mut calls = std::mem::take(&mut self.calls);
         while !calls.is_empty() {
