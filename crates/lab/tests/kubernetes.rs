@@ -103,6 +103,11 @@ async fn what_is_asked_for_comes_to_be() {
         (200, &json!(5))
     );
     until(&cluster, WEB_PODS, "five pods", all_ready(5)).await;
+    // Its status is written after its pods are ready; what was read before that is refused as a conflict.
+    until(&cluster, WEB, "a status of five", |web| {
+        web["status"]["readyReplicas"] == 5 && web["status"]["availableReplicas"] == 5
+    })
+    .await;
     let mut now = get(&cluster, &scale).await;
     now["spec"]["replicas"] = json!(2);
     let answer = call(
