@@ -2,19 +2,17 @@
 //! leave.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use interlock_protocol::{Head, HeadTone, visible};
 
 use crate::globals::Globals;
-use crate::terminal::{Paint, Tone, broken, screen, stdout_width};
+use crate::terminal::{Paint, Tone, WIDTH, broken, screen, stderr_width, stdout_width};
 
 /// What stands at the left of every line that a model wrote, and of no other.
 pub(crate) const EDGE: &str = "│ ";
 /// How wide that is at most: some terminals draw the bar over two columns.
 const EDGE_COLUMNS: usize = 3;
-/// How wide the text is where nobody says how wide the screen is: as narrow as screens usually are at least.
-const WIDTH: usize = 80;
 /// No narrower than this: one word a line is no text any more.
 const NARROWEST: usize = 20;
 
@@ -49,16 +47,11 @@ pub(crate) fn print(globals: &Globals, head: &Head, answer: Option<&str>) -> io:
     out.flush()
 }
 
-/// How wide the screen is.
+/// How wide the screen is. What is piped into a pager ends up on the screen that errors go to.
 pub(crate) fn width() -> usize {
-    // What is piped into a pager ends up on the screen that errors go to.
-    let term = if io::stdout().is_terminal() {
-        console::Term::stdout()
-    } else {
-        console::Term::stderr()
-    };
-    term.size_checked()
-        .map_or(WIDTH, |(_, columns)| usize::from(columns))
+    stdout_width()
+        .or_else(stderr_width)
+        .unwrap_or(WIDTH)
         .max(NARROWEST)
 }
 

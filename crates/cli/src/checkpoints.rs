@@ -25,7 +25,7 @@ pub(crate) struct Read {
     pub(crate) checkpoints: Vec<(String, Checkpoint)>,
     /// The places of lines that were checkpoints and cannot be read: what they said is not compared.
     pub(crate) damaged: Vec<String>,
-    /// The places of last lines that end in the middle: somebody was writing them.
+    /// The places of last lines without an end: another process was writing them while they were read.
     pub(crate) unfinished: Vec<String>,
     /// How many other lines there are, as in the file of a syslog server.
     pub(crate) other_lines: usize,

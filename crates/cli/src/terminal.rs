@@ -79,7 +79,7 @@ const COLOURS: [&str; 6] = ["32", "31;1", "33", "2", "1", "0"];
 /// would begin the rest at the very left, where only code writes: a long argument could look like a line of ours.
 pub(crate) const CONTINUED: &str = "  ⤷ ";
 /// How wide a screen is that does not say it: as narrow as screens usually are at least.
-const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 /// Lines are not made shorter than this: one letter a line is no text any more.
 const NARROWEST: usize = 12;
 
@@ -157,15 +157,7 @@ pub(crate) fn broken(line: &str, first: usize, rest: usize) -> Vec<&str> {
     let (mut start, mut wide, mut room) = (0, 0, first);
     // Behind the last space, and how wide the line is up to there.
     let mut space: Option<(usize, usize)> = None;
-    let mut before = 0;
-    let mut colour = false;
-    for (at, c) in line.char_indices() {
-        if colour || c == '\u{1b}' {
-            colour = c != 'm';
-            continue;
-        }
-        let columns = columns(c, before);
-        before = if c == EMOJI { 2 } else { columns };
+    for (at, c, columns) in shown(line) {
         wide += columns;
         if wide > room && at > start {
             let (end, used) = space
@@ -182,20 +174,24 @@ pub(crate) fn broken(line: &str, first: usize, rest: usize) -> Vec<&str> {
     parts
 }
 
-/// How many columns a text takes, at most. Colours take none.
-#[cfg(test)]
-pub(crate) fn wide_of(text: &str) -> usize {
-    let (mut wide, mut before, mut colour) = (0, 0, false);
-    for c in text.chars() {
+/// Each character that is shown, with its place and the columns that it takes at most. Colours take none.
+fn shown(text: &str) -> impl Iterator<Item = (usize, char, usize)> {
+    let (mut before, mut colour) = (0, false);
+    text.char_indices().filter_map(move |(at, c)| {
         if colour || c == '\u{1b}' {
             colour = c != 'm';
-            continue;
+            return None;
         }
         let columns = columns(c, before);
         before = if c == EMOJI { 2 } else { columns };
-        wide += columns;
-    }
-    wide
+        Some((at, c, columns))
+    })
+}
+
+/// How many columns a text takes, at most.
+#[cfg(test)]
+pub(crate) fn wide_of(text: &str) -> usize {
+    shown(text).map(|(_, _, columns)| columns).sum()
 }
 
 /// Makes an emoji of the character before it, which then takes two columns.

@@ -92,12 +92,19 @@ impl Engine {
 
     /// Records that an approval was refused.
     async fn not_approved(&self, approver: &Approver, error: Error) -> Error {
-        let Ok(hold) = self.inner.setup.store.hold(approver.decider().hold()).await else {
-            return error;
+        let decider = approver.decider();
+        let facts = match self.inner.setup.store.hold(decider.hold()).await {
+            Ok(hold) => approver.facts(&hold),
+            Err(_) => json!({}),
         };
-        let (by, facts) = (approver.decider().user(), approver.facts(&hold));
         self.inner
-            .refuse_person(by, Act::Approve, hold.id.as_str(), facts, error)
+            .refuse_person(
+                decider.user(),
+                Act::Approve,
+                decider.hold().as_str(),
+                facts,
+                error,
+            )
             .await
     }
 

@@ -311,7 +311,23 @@ impl Engine {
     }
 
     async fn check(&self, hold: &HoldId, person: &Person, wants: Wants) -> Result<(Hold, Role), Error> {
-        let hold = self.inner.setup.store.hold(hold).await?;
+        let act = match wants {
+            Wants::Approve => Act::Approve,
+            Wants::DenyOrEdit => Act::Decide,
+        };
+        let refuse = |subject: HoldId, facts, error| async move {
+            let inner = &self.inner;
+            Err(inner
+                .refuse_person(&person.user, act, subject.as_str(), facts, error)
+                .await)
+        };
+        let hold = match self.inner.setup.store.hold(hold).await {
+            Ok(found) => found,
+            Err(error) => {
+                let facts = json!({ "channel": person.channel.as_str() });
+                return refuse(hold.clone(), facts, error.into()).await;
+            }
+        };
         // A hold that is decided or over is refused as that, to everybody alike. On a copy: nothing is decided here.
         let mut copy = hold.clone();
         let now = Timestamp::now();
@@ -323,13 +339,7 @@ impl Engine {
                 "plan_hash": hold.plan_hash,
                 "channel": person.channel.as_str(),
             });
-            let act = match wants {
-                Wants::Approve => Act::Approve,
-                Wants::DenyOrEdit => Act::Decide,
-            };
-            let subject = hold.id.as_str();
-            let refused = self.inner.refuse_person(&person.user, act, subject, facts, error);
-            return Err(refused.await);
+            return refuse(hold.id, facts, error).await;
         }
         let barred = match (self.role_for(&hold, person).await?, wants) {
             (Ok(role), Wants::DenyOrEdit) => return Ok((hold, role)),

@@ -63,6 +63,7 @@ fn why(error: &Error) -> Option<&'static str> {
             | StoreError::TokenUsed(_),
         ) => Some("decided"),
         Error::Store(StoreError::StoppedAgain(_)) => Some("stopped_again"),
+        Error::Store(StoreError::Altered { .. }) => Some("altered"),
         Error::Store(_)
         | Error::Model(_)
         | Error::Prompt(_)

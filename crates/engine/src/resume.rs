@@ -321,33 +321,20 @@ impl Agent {
                     Ok(()) | Err(Error::Store(StoreError::HoldDecided(_))) => {}
                     Err(error) => return Err(error),
                 }
-                let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_shown(
-                    work,
-                    &call,
-                    &refusal,
-                    (&CallFacts::held(&hold), Some(&hold)),
-                    &shown,
-                );
             }
             HoldStatus::Denied { .. }
             | HoldStatus::Expired { .. }
             | HoldStatus::Withdrawn { .. }
-            | HoldStatus::Edited { .. } => {
-                let refusal = work.tape().close_hold(&hold, now);
-                self.refuse_shown(
-                    work,
-                    &call,
-                    &refusal,
-                    (&CallFacts::held(&hold), Some(&hold)),
-                    &shown,
-                );
-            }
+            | HoldStatus::Edited { .. } => {}
             HoldStatus::Approved { by, at } => {
                 let accepted = (by.clone(), *at);
                 self.redeem(work, (&hold, accepted, shown), call).await?;
+                return Ok(false);
             }
         }
+        let refusal = work.tape().close_hold(&hold, now);
+        let facts = CallFacts::held(&hold);
+        self.refuse_shown(work, &call, &refusal, (&facts, Some(&hold)), &shown);
         Ok(false)
     }
 

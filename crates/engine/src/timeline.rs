@@ -56,7 +56,7 @@ pub(crate) enum Progress<'a> {
     Interrupted,
     /// The gate refused it.
     Refused(&'a RefusalRecord),
-    /// It waited, and nobody needs it any more.
+    /// It waited for a person, and the session went on without it.
     Withdrawn(&'a str),
 }
 

@@ -87,7 +87,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     (
         "interlock_person_refused_total",
-        "Times that a person was refused a call, an edit, a decision or letting writes go, by act and reason",
+        "Refusals of a call, an edit, a decision or a resumption of writes that a person asked for, by act and reason",
     ),
     (
         "interlock_phantom_detected_total",

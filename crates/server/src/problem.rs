@@ -217,7 +217,7 @@ impl IntoResponse for Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        // For those who record refusals: a status alone does not say which.
+        // The code that records refusals needs it: several codes have the status 403.
         response.extensions_mut().insert(self.code);
         response
     }

@@ -26,6 +26,7 @@ mod masking;
 mod nonsense;
 mod one_record;
 mod rows;
+mod sources;
 mod stops;
 mod switch;
 mod takeover;

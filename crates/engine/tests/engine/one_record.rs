@@ -1,7 +1,9 @@
 //! The rows of a call are the truth, and the timeline is what people see of them: nothing reads it to decide something.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::sources::sources;
 
 /// Where the text of an entry's metadata is read, how often, and why that decides nothing.
 const SHOWN: &[(&str, usize, &str)] = &[
@@ -25,17 +27,6 @@ const SHOWN: &[(&str, usize, &str)] = &[
 
 /// The rooms that know the timeline.
 const ROOMS: &[&str] = &["assembly", "cli", "engine", "server", "store", "tools"];
-
-fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            into.push(path);
-        }
-    }
-}
 
 /// How often a source reads metadata by a name.
 fn reads(source: &str) -> usize {

@@ -1,9 +1,9 @@
 //! No row of a session can be changed, removed, doubled or moved in the store's file without being noticed, and nobody goes
 //! on with a session whose rows were.
 
-use interlock_engine::{Rows, Trace};
+use interlock_engine::{Error, Rows, Trace};
 use interlock_protocol::{ContentHash, ControlLevel, SessionId};
-use interlock_store::{Error as StoreError, Options, SealState, Store};
+use interlock_store::{AuditFilter, Error as StoreError, Options, SealState, Store};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Sql;
@@ -537,6 +537,22 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     let lab = Lab::in_folder(root.path(), wish());
     let refused = lab.engine.open_hold_by(&hold, &operator()).await;
     let text = format!("{refused:?}");
+    let altered = matches!(refused, Err(Error::Store(StoreError::Altered { .. })));
+    assert!(altered, "{text}");
+    // That a person was refused for it is in the audit log.
+    let refusals = AuditFilter {
+        actor: None,
+        action: Some("hold.approval_refused".to_owned()),
+        subject: Some(hold.to_string()),
+        before: None,
+        limit: 10,
+    };
+    let refusals = lab.store.audit_entries(&refusals).await.unwrap();
+    let because: Vec<&serde_json::Value> = refusals
+        .iter()
+        .map(|entry| &entry.deed.details["because"])
+        .collect();
+    assert_eq!(because, ["altered"]);
     let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
     assert!(
         refused.contains("was changed outside Interlock (holds)"),

@@ -1,23 +1,14 @@
 //! What cannot be written to the record is an error. It never becomes an empty value that is kept as if it were the real one.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::sources::sources;
 
 /// The crates of which something is kept.
 const CRATES: [&str; 8] = [
     "engine", "gate", "store", "protocol", "model", "logic", "executor", "infra",
 ];
-
-fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            into.push(path);
-        }
-    }
-}
 
 /// Each place at which a value is serialised and a failure becomes nothing.
 fn swallowed(text: &str) -> Vec<&str> {

@@ -446,7 +446,7 @@ fn about(write: &WriteRecord, named: &[&ResourceId]) -> bool {
 }
 
 /// What a write that fits a claim is worth. One that failed never backs success. Only a verified effect backs a claim about an
-/// effect: of a free-form write that was observed it is known that it ran, and that its resource was looked at afterwards.
+/// effect. A free-form write that was *observed* shows less: it ran, and its resource was read afterwards.
 const fn weight_of(write: &WriteRecord, success: bool) -> Weight {
     match (write.receipt.outcome, write.verification) {
         (Outcome::Succeeded, Some(Verification::Verified)) => Weight::Backed,
@@ -524,8 +524,11 @@ fn argument_names(plan: &Plan, object: &str) -> bool {
         .any(|text| has_word(text, object))
 }
 
-/// Whether `text` is this lower-case word, or has it among its words.
+/// Whether `text` is this lower-case word, or has it among its words. Signs alone are no word.
 fn has_word(text: &str, word: &str) -> bool {
+    if bare(word).is_empty() {
+        return false;
+    }
     let text = text.to_lowercase();
     text == word
         || text
@@ -537,7 +540,7 @@ fn has_word(text: &str, word: &str) -> bool {
             .any(|part| bare(part) == bare(word))
 }
 
-/// Without what stands around it: quotes, the slash of a path.
+/// A word without the quotes, slashes and other signs before and after it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }

@@ -67,7 +67,7 @@ pub(crate) async fn identify(State(app): State<App>, request: Request, next: Nex
     response
 }
 
-/// What somebody who is known asked for.
+/// A request of a signed-in user or of a token.
 struct Attempt {
     user: UserId,
     token: Option<String>,
@@ -90,7 +90,7 @@ impl Attempt {
         }
     }
 
-    /// Counts that they were refused because of who they are. What would have changed something is in the audit log, too.
+    /// Counts that the role or the scope did not suffice. A request that would change something is also in the audit log.
     async fn record(self, auth: &Auth) {
         counter!("interlock_request_refused_total", "route" => self.route.clone()).increment(1);
         if !changes(&self.method) {

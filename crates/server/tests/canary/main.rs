@@ -332,7 +332,7 @@ async fn wires(place: &Place, canaries: &mut Canaries, watch: &mut place::Watch)
     }
 }
 
-/// A write that waits for a person while everything is looked at.
+/// A write that still waits for a person when the sinks are read.
 async fn held(place: &Place, canaries: &mut Canaries, watch: &mut place::Watch) {
     place.provider.next([
         Say::Reply(Reply {
@@ -444,7 +444,7 @@ async fn a_secret_from_any_source_is_in_no_sink() {
     assert!(found.is_empty(), "{} leaks:\n{}", found.len(), found.join("\n"));
 }
 
-/// The sinks that show nothing of what came in, even without masking, and why.
+/// The sinks that contain no text from outside, so that nothing is found in them even without masking, and the reason.
 const BLIND: &[(&str, &str)] = &[
     ("GET /api/v1/audit/verify", "counts, hashes and times"),
     (

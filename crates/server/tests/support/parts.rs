@@ -19,7 +19,7 @@ pub(crate) fn host() -> ResourceId {
     "host:web".parse().unwrap()
 }
 
-/// The host, for whoever calls it by one of its names.
+/// The host, if this is one of its names.
 pub(crate) fn found(name: &str, state: &str) -> Vec<ResolvedResource> {
     let known = name == "web" || name == host().to_string();
     let resource = || ResolvedResource::new(host(), "web").in_state(state);
@@ -40,7 +40,7 @@ pub(crate) fn resource() -> Resource {
     }
 }
 
-/// Listens on a free port, and limits nobody.
+/// Listens on a free port, with rate limits that no test reaches.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.server.listen = "127.0.0.1:0".parse().unwrap();
