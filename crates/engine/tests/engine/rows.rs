@@ -518,51 +518,67 @@ fn every_row_of_every_table_is_covered() {
 /// A plan that waits for approval is the one that was signed, or it is not approved and never runs.
 #[tokio::test]
 async fn nobody_goes_on_with_a_session_that_was_changed() {
-    let root = tempfile::tempdir().unwrap();
-    let wish = || Wish::script(RESTART).level(ControlLevel::Controlled);
-    let lab = Lab::in_folder(root.path(), wish());
-    let (session, _) = lab.ask("put the flag there").await;
-    let hold = lab.hold().await;
-    lab.store.close().await;
-    drop(lab);
-    let conn = forger(root.path());
-    let touched = conn
-        .execute(
+    // What is changed, where it is noticed, and why the person is refused, as the audit log says it.
+    for (change, noticed, because) in [
+        (
             "UPDATE holds SET body = replace(body, 'touch /srv/flag', 'touch /srv/evil')",
-            [],
-        )
-        .unwrap();
-    assert_eq!(touched, 1);
-    drop(conn);
-    let lab = Lab::in_folder(root.path(), wish());
-    let refused = lab.engine.open_hold_by(&hold, &operator()).await;
-    let text = format!("{refused:?}");
-    let altered = matches!(refused, Err(Error::Store(StoreError::Altered { .. })));
-    assert!(altered, "{text}");
-    // That a person was refused for it is in the audit log.
-    let refusals = AuditFilter {
-        actor: None,
-        action: Some("hold.approval_refused".to_owned()),
-        subject: Some(hold.to_string()),
-        before: None,
-        limit: 10,
-    };
-    let refusals = lab.store.audit_entries(&refusals).await.unwrap();
-    let because: Vec<&serde_json::Value> = refusals
-        .iter()
-        .map(|entry| &entry.deed.details["because"])
-        .collect();
-    assert_eq!(because, ["altered"]);
-    let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
-    assert!(
-        refused.contains("was changed outside Interlock (holds)"),
-        "{refused} / {text}"
-    );
-    assert_eq!(lab.folder.effects(), Vec::<String>::new());
-    let run = lab.store.runs(&session).await.unwrap().pop().unwrap();
-    let trace = Trace::of(&lab.store, &session, run).await.unwrap();
-    assert!(matches!(trace.rows, Rows::Altered { .. }) && trace.signed.is_none());
-    assert!(!trace.check(Some(&keyring())).unwrap().holds());
+            "holds",
+            "gate",
+        ),
+        (
+            "UPDATE messages SET content = replace(content, 'flag', 'evil')",
+            "messages",
+            "altered",
+        ),
+        (
+            "DELETE FROM timeline WHERE key = (SELECT max(key) FROM timeline)",
+            "timeline",
+            "altered",
+        ),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let wish = || Wish::script(RESTART).level(ControlLevel::Controlled);
+        let lab = Lab::in_folder(root.path(), wish());
+        let (session, _) = lab.ask("put the flag there").await;
+        let hold = lab.hold().await;
+        lab.store.close().await;
+        drop(lab);
+        let conn = forger(root.path());
+        assert!(conn.execute(change, []).unwrap() > 0, "{change}");
+        drop(conn);
+        let lab = Lab::in_folder(root.path(), wish());
+        let refused = lab.engine.open_hold_by(&hold, &operator()).await;
+        let text = format!("{refused:?}");
+        match because {
+            "altered" => assert!(
+                matches!(refused, Err(Error::Store(StoreError::Altered { .. }))),
+                "{text}"
+            ),
+            _ => assert!(matches!(refused, Err(Error::Refused(_))), "{text}"),
+        }
+        // That a person was refused for it is in the audit log.
+        let refusals = AuditFilter {
+            actor: None,
+            action: Some("hold.approval_refused".to_owned()),
+            subject: Some(hold.to_string()),
+            before: None,
+            limit: 10,
+        };
+        let refusals = lab.store.audit_entries(&refusals).await.unwrap();
+        let recorded: Vec<&serde_json::Value> = refusals
+            .iter()
+            .map(|entry| &entry.deed.details["because"])
+            .collect();
+        assert_eq!(recorded, [because], "{change}");
+        let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
+        let expected = format!("was changed outside Interlock ({noticed}");
+        assert!(refused.contains(&expected), "{refused} / {text}");
+        assert_eq!(lab.folder.effects(), Vec::<String>::new());
+        let run = lab.store.runs(&session).await.unwrap().pop().unwrap();
+        let trace = Trace::of(&lab.store, &session, run).await.unwrap();
+        assert!(matches!(trace.rows, Rows::Altered { .. }) && trace.signed.is_none());
+        assert!(!trace.check(Some(&keyring())).unwrap().holds());
+    }
 }
 
 /// A store without its seals is refused, unless the operator adopts it as older than signing.
