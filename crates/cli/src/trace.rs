@@ -38,7 +38,7 @@ With --json: the whole trace; with --check or --replay what the comparison says.
 
 Exit codes: 0 done, and every decision is the same; 1 one is not, or there is no such run; 2 wrong usage.")]
 pub(crate) struct Arguments {
-    /// The run; or a session, for its last run
+    /// The run; or a session, for its last run, with --check for all its runs
     #[arg(
         value_name = "RUN",
         required_unless_present = "replay",
@@ -77,6 +77,13 @@ struct CheckForm<'a> {
     differences: &'a [Difference],
 }
 
+/// What `--check --json` prints of a session with several runs.
+#[derive(Serialize)]
+struct RunsForm<'a> {
+    same: bool,
+    runs: &'a [CheckForm<'a>],
+}
+
 /// Runs the command.
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
     if let Some(file) = &arguments.replay {
@@ -90,7 +97,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         let changed = (!is_as_written(&trace, &text)).then_some(
             "the file is not as `interlock trace --export` writes it: something was added, doubled, moved or spaced differently",
         );
-        return check(globals, &trace, changed, &keys(globals, &arguments.key)?);
+        return check(globals, &[trace], changed, &keys(globals, &arguments.key)?);
     }
     let loaded = settings::load(globals)?;
     // Only read: a store that another key signed can be shown, and its trace then says so.
@@ -112,7 +119,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
     }
     if arguments.check {
-        return check(globals, &trace, None, &keys(globals, &arguments.key)?);
+        let keys = keys(globals, &arguments.key)?;
+        if named.starts_with("ses_") {
+            return check_session(globals, &store, named, &keys).await;
+        }
+        return check(globals, &[trace], None, &keys);
     }
     globals.print(&trace, |paint| render(&trace, paint))?;
     Ok(Ending::Done)
@@ -179,26 +190,58 @@ fn is_as_written(trace: &Trace, text: &[u8]) -> bool {
     serde_json::to_vec(trace).is_ok_and(|written| written == text.trim_ascii_end())
 }
 
+/// Checks every run of a session.
+async fn check_session(
+    globals: &Globals,
+    store: &Store,
+    named: &str,
+    keyring: &Keyring,
+) -> Result<Ending, Failure> {
+    let session = store.find_session(named).await?.submitted.id;
+    let mut traces = Vec::new();
+    for run in store.runs(&session).await? {
+        traces.push(Trace::of(store, &session, run).await?);
+    }
+    check(globals, &traces, None, keyring)
+}
+
+/// Checks traces, and prints what that came to: of one as it is, of several as a list.
 fn check(
     globals: &Globals,
-    trace: &Trace,
+    traces: &[Trace],
     changed: Option<&str>,
     keyring: &Keyring,
 ) -> Result<Ending, Failure> {
-    let mut traced = trace.check(Some(keyring))?;
-    traced.problems.extend(changed.map(str::to_owned));
-    let same = traced.holds();
-    let form = CheckForm {
-        run_id: trace.run.run_id.as_str(),
-        same,
-        steps: traced.replayed.steps,
-        decisions: traced.replayed.decisions,
-        proposals: traced.proposals,
-        signature: &traced.signature,
-        problems: &traced.problems,
-        differences: &traced.replayed.differences,
+    let mut all = Vec::new();
+    for trace in traces {
+        let mut traced = trace.check(Some(keyring))?;
+        traced.problems.extend(changed.map(str::to_owned));
+        all.push(traced);
+    }
+    let same = all.iter().all(Traced::holds);
+    let forms: Vec<CheckForm<'_>> = traces
+        .iter()
+        .zip(&all)
+        .map(|(trace, traced)| CheckForm {
+            run_id: trace.run.run_id.as_str(),
+            same: traced.holds(),
+            steps: traced.replayed.steps,
+            decisions: traced.replayed.decisions,
+            proposals: traced.proposals,
+            signature: &traced.signature,
+            problems: &traced.problems,
+            differences: &traced.replayed.differences,
+        })
+        .collect();
+    let told = |paint| {
+        let each = traces.iter().zip(&all);
+        each.map(|(trace, traced)| checked(trace, traced, paint))
+            .collect::<String>()
     };
-    globals.print(&form, |paint| checked(trace, &traced, paint))?;
+    match forms.as_slice() {
+        [form] => globals.print(form, told)?,
+        forms => globals.print(&RunsForm { same, runs: forms }, told)?,
+    }
     Ok(if same { Ending::Done } else { Ending::Unsuccessful })
 }
 

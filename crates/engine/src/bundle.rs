@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use interlock_gate::{CatalogueRecord, Hold};
-use interlock_protocol::{ContentHash, Evidence, SessionId};
+use interlock_protocol::{ContentHash, Evidence, RunId, SessionId};
 use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use interlock_store::{AuditEntry, AuditFilter, Call, Checkpoint, Holds, SealState, Session, Step, Store};
 use jiff::Timestamp;
@@ -41,6 +41,14 @@ pub enum Error {
     /// The rows are not what was signed.
     #[error("no bundle was made: {0}")]
     Altered(String),
+    /// A run does not prove itself.
+    #[error("no bundle was made: the record of {run} does not prove itself: {why}. Run `interlock trace {run} --check`")]
+    Unproven {
+        /// The run.
+        run: RunId,
+        /// Everything that is wrong.
+        why: String,
+    },
     /// Nobody finished the session.
     #[error("no bundle was made: the session is in progress; wait until it has ended, or cancel it")]
     InProgress,
@@ -203,7 +211,15 @@ pub async fn bundle(store: &Store, session: &SessionId, now: Timestamp) -> Resul
     let mut lines = vec![Line::Session(Box::new(store.session(session).await?))];
     let mut traces = Vec::new();
     for run in store.runs(session).await? {
-        traces.push(Trace::of(store, session, run).await?);
+        let trace = Trace::of(store, session, run).await?;
+        let traced = trace.check(store.keyring())?;
+        if !traced.holds() {
+            return Err(Error::Unproven {
+                run: trace.run.run_id,
+                why: traced.sentences().join("; "),
+            });
+        }
+        traces.push(trace);
     }
     let catalogues: Catalogues = traces.iter().flat_map(|trace| trace.catalogues.clone()).collect();
     lines.extend(

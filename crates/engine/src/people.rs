@@ -142,13 +142,14 @@ impl Engine {
             CancellationToken::new(),
         );
         let mut agent = direct_agent(&snapshot, by, now)?;
+        let known = snapshot.stages.iter().find(|stage| stage.index == BESIDE);
         let stage = Stage {
             id: agent.stage.clone(),
             index: BESIDE,
             name: "direct calls".to_owned(),
             status: Status::Completed,
             error: None,
-            started_at: now,
+            started_at: known.map_or(now, |stage| stage.started_at),
             completed_at: Some(now),
         };
         agent.pending.push(Record::Run(run.clone()));

@@ -3,7 +3,7 @@
 
 use interlock_engine::{Error, Rows, Trace};
 use interlock_protocol::{ContentHash, ControlLevel, SessionId};
-use interlock_store::{AuditFilter, Error as StoreError, Options, SealState, Store};
+use interlock_store::{AuditFilter, Claim, Error as StoreError, Options, SealState, Store};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Sql;
@@ -513,6 +513,187 @@ fn every_row_of_every_table_is_covered() {
     }
     assert!(bench.tried > 400, "only {} changes were tried", bench.tried);
     assert!(bench.holds(), "everything is as it was: {}", bench.session);
+}
+
+/// A session on which somebody works, and the right to do so. Before that it had ended, or waits for a human.
+async fn begun(folder: &std::path::Path, waits: bool) -> (SessionId, Claim) {
+    let session = if waits {
+        let lab = Lab::in_folder(folder, Wish::script(RESTART).level(ControlLevel::Controlled));
+        let (session, _) = lab.ask("put the flag there").await;
+        lab.engine
+            .open_hold_by(&lab.hold().await, &operator())
+            .await
+            .unwrap();
+        lab.store.close().await;
+        session
+    } else {
+        ended(folder).await
+    };
+    let options = Options::sqlite(folder.join("interlock.db"));
+    let store = Store::open_signed(&options, keyring()).unwrap();
+    let worker = interlock_protocol::WorkerId::new("worker").unwrap();
+    let (claim, _) = store
+        .reopen(&session, &worker, jiff::Timestamp::now())
+        .await
+        .unwrap();
+    assert_eq!(store.seal_of(&session).await.unwrap(), SealState::InProgress);
+    store.close().await;
+    (session, claim)
+}
+
+/// Every other value of a column: of a JSON document one for each of its members.
+fn others(value: Sql) -> Vec<(String, Sql)> {
+    use serde_json::Value as Json;
+    let Sql::Text(text) = &value else {
+        return vec![(String::new(), other(value))];
+    };
+    let Ok(Json::Object(members)) = serde_json::from_str(text) else {
+        return vec![(String::new(), other(value))];
+    };
+    let changed = members.iter().map(|(name, member)| {
+        let mut changed = members.clone();
+        let member = match member {
+            Json::String(text) => Json::from(format!("{text}x")),
+            Json::Null => Json::from("x"),
+            Json::Bool(flag) => Json::from(!flag),
+            _ => Json::Null,
+        };
+        changed.insert(name.clone(), member);
+        (format!(".{name}"), Sql::Text(Json::Object(changed).to_string()))
+    });
+    let broken = (".", Sql::Text(text[..text.len() - 1].to_owned()));
+    let added = {
+        let mut more = members.clone();
+        more.insert("more".to_owned(), Json::from(1));
+        (".more", Sql::Text(Json::Object(more).to_string()))
+    };
+    let whole = [broken, added].map(|(name, value)| (name.to_owned(), value));
+    changed.chain(whole).collect()
+}
+
+/// Changes rows that were there before somebody began to work on a session: each column, each member of a document, rows that are
+/// removed, added and moved. Says what goes unnoticed, both while the work goes on and when it is signed at its end.
+fn unnoticed_while_in_progress(waits: bool) -> (Vec<String>, usize) {
+    let (original, touched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (session, claim) = runtime.block_on(begun(original.path(), waits));
+    let (mut tried, mut unnoticed) = (0, Vec::new());
+    let mut attempt = |what: String, change: &dyn Fn(&Connection) -> rusqlite::Result<usize>| {
+        copy(original.path(), touched.path());
+        let conn = forger(touched.path());
+        let changed = change(&conn);
+        drop(conn);
+        if !changed.is_ok_and(|rows| rows > 0) {
+            return;
+        }
+        tried += 1;
+        let now = matches!(state(touched.path(), &session), SealState::Altered { .. });
+        let options = Options::sqlite(touched.path().join("interlock.db"));
+        let at_the_end = match Store::open_signed(&options, keyring()) {
+            Err(_) => true,
+            Ok(store) => runtime.block_on(async {
+                let ended = interlock_protocol::Status::Completed;
+                let released = store.release(&claim, ended, jiff::Timestamp::now()).await;
+                let state = store.seal_of(&session).await.unwrap();
+                store.close().await;
+                released.is_err() || matches!(state, SealState::Altered { .. })
+            }),
+        };
+        assert_eq!(now, at_the_end, "{what}");
+        if !now {
+            unnoticed.push(what);
+        }
+    };
+    for table in TABLES {
+        let conn = Connection::open(original.path().join("interlock.db")).unwrap();
+        let id = key(table);
+        let all: Vec<Sql> = conn
+            .prepare(&format!("SELECT {id} FROM {table} ORDER BY {id}"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(waits || !all.is_empty(), "{table} is empty");
+        let places: std::collections::BTreeSet<usize> =
+            [0, all.len().saturating_sub(1)].into_iter().filter(|at| *at < all.len()).collect();
+        for (row, at) in places.into_iter().map(|at| (&all[at], at)) {
+            for column in columns(&conn, table) {
+                let sql = format!("SELECT {column} FROM {table} WHERE {id} = ?1");
+                let value: Sql = conn.query_row(&sql, [row], |found| found.get(0)).unwrap();
+                for (member, value) in others(value) {
+                    attempt(format!("{table}.{column}{member}"), &|conn| {
+                        let sql = |value: &str| format!("UPDATE {table} SET {column} = {value} WHERE {id} = ?2");
+                        conn.execute(&sql("?1"), rusqlite::params![value, row])
+                            .or_else(|_| conn.execute(&sql("CAST(?1 AS TEXT)"), rusqlite::params![value, row]))
+                    });
+                }
+            }
+            attempt(format!("row {at} of {table} is removed"), &|conn| {
+                conn.execute(&format!("DELETE FROM {table} WHERE {id} = ?1"), [row])
+            });
+        }
+        if let [first, second, ..] = all.as_slice()
+            && id == "key"
+        {
+            attempt(format!("two rows of {table} change places"), &|conn| {
+                let moved = |from: &Sql, to: &Sql| {
+                    conn.execute(&format!("UPDATE {table} SET key = ?2 WHERE key = ?1"), [from, to])
+                };
+                moved(first, &Sql::Integer(-1))?;
+                moved(second, first)?;
+                moved(&Sql::Integer(-1), second)
+            });
+        }
+    }
+    // Rows that are added to a run that was over.
+    for (table, unique) in [
+        ("messages", "number = number + 1000"),
+        ("interactions", "number = number + 1000"),
+        ("calls", "permit = permit || 'x', hold = NULL"),
+        ("steps", "number = number + 1000"),
+    ] {
+        if waits {
+            continue;
+        }
+        let conn = Connection::open(original.path().join("interlock.db")).unwrap();
+        let names: Vec<String> = conn
+            .prepare(&format!("SELECT name FROM pragma_table_info('{table}') WHERE name <> 'key'"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let names = names.join(", ");
+        attempt(format!("a row is added to a run in {table}"), &|conn| {
+            conn.execute_batch(&format!(
+                "CREATE TEMP TABLE one AS SELECT {names} FROM {table} LIMIT 1; UPDATE one SET {unique}"
+            ))?;
+            conn.execute(&format!("INSERT INTO {table} ({names}) SELECT {names} FROM one"), [])
+        });
+    }
+    unnoticed.sort();
+    unnoticed.dedup();
+    (unnoticed, tried)
+}
+
+/// What was signed before a further question stays signed: only what work itself changes can be changed meanwhile.
+#[test]
+fn what_was_signed_stays_signed_while_somebody_works_on_the_session() {
+    let (unnoticed, tried) = unnoticed_while_in_progress(false);
+    assert!(tried > 250, "only {tried} changes were tried");
+    insta::assert_snapshot!("changes_in_progress_after_the_end", unnoticed.join("\n"));
+}
+
+/// The same for what waits for a human: its plan and its terms stay.
+#[test]
+fn what_waits_stays_signed_while_somebody_works_on_the_session() {
+    let (unnoticed, tried) = unnoticed_while_in_progress(true);
+    assert!(tried > 200, "only {tried} changes were tried");
+    insta::assert_snapshot!("changes_in_progress_while_held", unnoticed.join("\n"));
 }
 
 /// A plan that waits for approval is the one that was signed, or it is not approved and never runs.

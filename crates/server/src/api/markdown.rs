@@ -138,7 +138,7 @@ fn done(call: &Call) -> String {
     let action = plan
         .action
         .as_deref()
-        .map_or_else(String::new, |action| format!(" {action}"));
+        .map_or_else(String::new, |action| format!(" {}", plain(action)));
     let on = plan
         .resource()
         .map_or_else(String::new, |resource| format!(" on `{resource}`"));
@@ -154,7 +154,7 @@ fn done(call: &Call) -> String {
         .approved_by
         .as_ref()
         .map_or_else(String::new, |by| format!(", approved by {}", plain(by.as_str())));
-    format!("- `{}{}`{on}: {came}, {looked}{by}\n", plan.tool, plain(&action))
+    format!("- `{}{action}`{on}: {came}, {looked}{by}\n", plan.tool)
 }
 
 /// A step of the timeline.

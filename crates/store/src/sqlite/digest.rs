@@ -15,11 +15,11 @@ pub(super) const LENGTH: usize = 32;
 /// One table's part of a session.
 pub(super) struct Part {
     /// What a person is told when it was changed.
-    name: &'static str,
-    table: &'static str,
-    columns: &'static [&'static str],
+    pub(super) name: &'static str,
+    pub(super) table: &'static str,
+    pub(super) columns: &'static [&'static str],
     /// What follows the columns. `?1` is the session's key.
-    rest: &'static str,
+    pub(super) rest: &'static str,
 }
 
 /// Every part, in the order of their digests in a seal. New parts are added at the end.
@@ -335,29 +335,33 @@ impl Part {
         while let Some(row) = rows.next()? {
             hash.update([b'r']);
             for index in 0..self.columns.len() {
-                // A type and a length before each value: no two rows have the same bytes.
-                let (kind, bytes): (u8, &[u8]) = match row.get_ref(index)? {
-                    ValueRef::Null => (b'n', &[]),
-                    ValueRef::Integer(number) => {
-                        hash.update([b'i']);
-                        hash.update(number.to_be_bytes());
-                        continue;
-                    }
-                    ValueRef::Real(number) => {
-                        hash.update([b'f']);
-                        hash.update(number.to_bits().to_be_bytes());
-                        continue;
-                    }
-                    ValueRef::Text(text) => (b't', text),
-                    ValueRef::Blob(blob) => (b'b', blob),
-                };
-                hash.update([kind]);
-                hash.update((bytes.len() as u64).to_be_bytes());
-                hash.update(bytes);
+                hash_value(&mut hash, row.get_ref(index)?);
             }
         }
         Ok(hash.finalize().into())
     }
+}
+
+/// Adds a value with its type, and with its length where that is not fixed: no two rows have the same bytes.
+pub(super) fn hash_value(hash: &mut Sha256, value: ValueRef<'_>) {
+    let (kind, bytes): (u8, &[u8]) = match value {
+        ValueRef::Null => (b'n', &[]),
+        ValueRef::Integer(number) => {
+            hash.update([b'i']);
+            hash.update(number.to_be_bytes());
+            return;
+        }
+        ValueRef::Real(number) => {
+            hash.update([b'f']);
+            hash.update(number.to_bits().to_be_bytes());
+            return;
+        }
+        ValueRef::Text(text) => (b't', text),
+        ValueRef::Blob(blob) => (b'b', blob),
+    };
+    hash.update([kind]);
+    hash.update((bytes.len() as u64).to_be_bytes());
+    hash.update(bytes);
 }
 
 /// The key and the id of a session, if it is there.

@@ -8,6 +8,7 @@ mod digest;
 mod disk;
 mod fault;
 mod feed;
+mod frozen;
 mod lists;
 mod lookups;
 mod migrate;

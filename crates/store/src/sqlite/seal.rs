@@ -2,7 +2,7 @@
 //!
 //! A trigger notes each session that was changed and that nobody works on. Before the transaction is committed, each of
 //! them gets a seal: the digests of its rows, chained to the seal before it and signed. A session in progress changes with
-//! every step and is sealed when it pauses or ends.
+//! every step and is sealed when it pauses or ends. What was there when the work began stays as it was: [`frozen`].
 //!
 //! Nothing is signed that somebody else wrote. A session whose rows were not what was signed before this transaction gets a
 //! seal that says so, for good; and entries of the audit log that were added without the key stay unsigned.
@@ -12,9 +12,9 @@ use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::audit::audit;
-use super::digest;
 use super::fault::Fault;
 use super::read::{hash, number, time};
+use super::{digest, frozen};
 use crate::seal::{Seal, SealState};
 use crate::{Deed, Error};
 
@@ -407,6 +407,11 @@ fn seal_altered(conn: &Connection, keyring: &Keyring, id: &str, what: &str) -> R
              coalesce((SELECT max(at) FROM audit), 0))",
         )?
         .query_row([id], |row| row.get(0))?;
+    tracing::error!(
+        session = id,
+        what,
+        "the record of a session was changed outside Interlock; it is not signed any more. Run `interlock audit verify`"
+    );
     note_altered(conn, id, what, at)?;
     add(conn, keyring, (id, ALTERED, at), what.as_bytes().to_vec())
 }
@@ -447,10 +452,16 @@ fn seal(conn: &Connection, keyring: &Keyring, id: &str, mark: &str) -> Result<()
         .optional()?;
     let marked = |status: &str| format!("{mark}{status}");
     match found {
-        // That it was taken up is signed, once. Its rows are signed again when the work is over.
-        Some((_, status, at)) if is_worked_on(&status) => match of_session(conn, id)? {
-            Some(last) if is_worked_on(unmarked(&last.status)) => Ok(()),
-            _ => add(conn, keyring, (id, &marked(&status), at), Vec::new()),
+        // That it was taken up is signed, once, with what was there by then. Its rows are signed again when the work is over.
+        Some((key, status, at)) if is_worked_on(&status) => match of_session(conn, id)? {
+            // A note that was forgotten, because there are too many, is the only row that work removes.
+            Some(last)
+                if is_worked_on(unmarked(&last.status))
+                    && frozen::changed(conn, key, &last.parts)?.is_empty() =>
+            {
+                Ok(())
+            }
+            _ => add(conn, keyring, (id, &marked(&status), at), frozen::began(conn, key)?),
         },
         Some((key, status, at)) => add(
             conn,

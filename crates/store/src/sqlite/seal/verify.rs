@@ -18,7 +18,7 @@ use crate::seal::{MarkState, Problem, RecordVerified, SealState};
 use crate::sqlite::audit::verify_audit;
 use crate::sqlite::digest;
 use crate::sqlite::fault::{Fault, text};
-use crate::sqlite::{open, schema};
+use crate::sqlite::{frozen, open, schema};
 
 /// Whether a session's rows are what was signed.
 pub(crate) fn seal_state(
@@ -64,12 +64,16 @@ pub(super) fn state_by(
     let signed = unmarked(&row.status);
     if is_worked_on(&status) {
         // Only the one who holds the key can say that somebody works on it: nobody else can reopen what is over.
-        return if is_worked_on(signed) {
+        if !is_worked_on(signed) {
+            return altered(format!(
+                "its status is `{status}`, and what was signed is `{signed}`"
+            ));
+        }
+        let changed = frozen::changed(conn, key, &row.parts)?;
+        return if changed.is_empty() {
             Ok(SealState::InProgress)
         } else {
-            altered(format!(
-                "its status is `{status}`, and what was signed is `{signed}`"
-            ))
+            altered(format!("{}, from before the work began", changed.join(", ")))
         };
     }
     let now = digest::parts(conn, key)?;
