@@ -4,7 +4,7 @@ import { expect, test } from './fixtures';
 
 test('the audit log is verified on request', async ({ page }) => {
   await page.goto('/settings/audit');
-  await page.getByRole('button', { name: 'Verify log' }).click();
+  await page.getByRole('button', { name: 'Verify record' }).click();
   await expect(page.getByText(/Verified: all [\d,]+ entries are intact/)).toBeVisible();
 });
 

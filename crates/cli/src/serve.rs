@@ -6,6 +6,7 @@ use clap::Args;
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, sign_in_link};
 use interlock_store::Store;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::Ending;
 use crate::address;
@@ -59,16 +60,12 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let workers = (!arguments.no_workers).then(|| assembled.engine.start(&assembled.queue));
     let link = first_link(assembled.store(), &serving.url).await?;
     tell(globals, &serving, link.as_deref())?;
-    let shipping = assembled
-        .config
-        .record
-        .ship
-        .clone()
-        .map(|ship| tokio::spawn(crate::ship::run(assembled.store().clone(), ship)));
+    let last = CancellationToken::new();
+    let shipping = assembled.config.record.ship.clone().map(|ship| {
+        let store = assembled.store().clone();
+        tokio::spawn(crate::ship::run(store, ship, last.clone()))
+    });
     interrupt.recv().await;
-    if let Some(shipping) = shipping {
-        shipping.abort();
-    }
     globals.say("stopping in order; once more stops at once");
     let down = async {
         serving.stop().await;
@@ -77,6 +74,12 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
         if let Err(error) = address::forget(assembled.store()).await {
             tracing::warn!(%error, "where the server was is still written down");
+        }
+        // After everything else: what was signed until here is sent, too.
+        last.cancel();
+        if let Some(shipping) = shipping {
+            // A task that panicked has said so already.
+            let _ = shipping.await;
         }
         assembled.store().close().await;
     };

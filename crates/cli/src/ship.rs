@@ -10,19 +10,24 @@ use std::time::Duration;
 use interlock_config::Ship;
 use interlock_store::{Checkpoint, Store};
 use tokio::net::UdpSocket;
+use tokio_util::sync::CancellationToken;
 
 /// How long one place may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Facility "log audit" (13), severity "notice" (5), as RFC 5424 counts.
 const PRIORITY: u8 = 13 * 8 + 5;
 
-/// Sends the newest checkpoint to every place, whenever there is a new one, until it is dropped.
-pub(crate) async fn run(store: Store, ship: Ship) {
+/// Sends the newest checkpoint to every place, whenever there is a new one; and once more when it is to end.
+pub(crate) async fn run(store: Store, ship: Ship, end: CancellationToken) {
     let mut sent = Sent::default();
     let mut clock = tokio::time::interval(ship.every.get());
     clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        clock.tick().await;
+    let mut is_last = false;
+    while !is_last {
+        tokio::select! {
+            _ = clock.tick() => {}
+            () = end.cancelled() => is_last = true,
+        }
         match store.last_checkpoint().await {
             Ok(Some(checkpoint)) => sent.send(&ship, &checkpoint).await,
             Ok(None) => {}

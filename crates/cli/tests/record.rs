@@ -336,6 +336,49 @@ fn writes_are_stopped_without_the_key() {
     }
 }
 
+/// A session whose rows are not those that were signed is shown as that, and so is every run of it.
+#[test]
+fn a_changed_session_is_shown_as_changed() {
+    let (home, session) = answered();
+    exits(&home.run(&["trace", &session, "--check"]), 0, &["every decision is the same"]);
+    let conn = rusqlite::Connection::open(home.path(STORE)).unwrap();
+    assert!(
+        conn.execute("UPDATE evidence SET body = body || ' '", []).unwrap() > 0,
+        "nothing was read"
+    );
+    drop(conn);
+    let ran = home.run(&["show", &session]);
+    exits(
+        &ran,
+        0,
+        &["What was done and read\n  ✗ The record of this session was changed outside Interlock (evidence)."],
+    );
+    let form = home.run(&["show", &session, "--json"]).json();
+    assert_eq!(form["head"]["record"]["state"], "altered", "{form}");
+    exits(&home.run(&["trace", &session, "--check"]), 1, &["does not prove what it says"]);
+    exits(&home.run(&["bundle", &session]), 1, &["no bundle was made"]);
+    exits(&home.run(&["audit", "verify"]), 1, &[&session]);
+}
+
+/// An orderly stop sends what was signed since the last time.
+#[test]
+fn a_server_that_stops_sends_the_last_checkpoint() {
+    let (home, _) = answered();
+    let shipped = home.work("shipped.jsonl");
+    let server = serving_every(&home, "1h", &format!("    file: {shipped}\n"));
+    assert_eq!(lines(Path::new(&shipped), 1).len(), 1);
+    exits(&home.run(&["user", "add", "zoe", "--role", "viewer"]), 0, &[]);
+    let head = home.run(&["record", "head", "--json"]).json();
+    let number = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(number, rustix::process::Signal::TERM).unwrap();
+    let stopped = ended(server);
+    assert_eq!(stopped.exit, Some(0), "{stopped}");
+    let sent = lines(Path::new(&shipped), 2);
+    let last: Value = serde_json::from_str(sent.last().unwrap()).unwrap();
+    assert!(last["audit_number"].as_u64() >= head["audit_number"].as_u64(), "{last} {head}");
+    assert_eq!(sent.len(), 2, "{sent:?}");
+}
+
 /// What is exported goes into a file of that name, and nowhere else.
 #[test]
 fn an_export_follows_no_link() {
@@ -426,10 +469,14 @@ fn webhook(answers: bool) -> (String, std::sync::mpsc::Receiver<String>) {
 
 /// Starts a server that sends checkpoints; gives back the process.
 fn serving(home: &Home, ship: &str) -> std::process::Child {
+    serving_every(home, "1s", ship)
+}
+
+fn serving_every(home: &Home, every: &str, ship: &str) -> std::process::Child {
     home.write(
         "config/interlock/interlock.yaml",
         &format!(
-            "models:\n  demo:\n    provider: scripted\n    script: script.yaml\nrecord:\n  ship:\n    every: 1s\n{ship}"
+            "models:\n  demo:\n    provider: scripted\n    script: script.yaml\nrecord:\n  ship:\n    every: {every}\n{ship}"
         ),
     );
     let mut server = home.start(&["--json", "serve", "--no-workers", "--listen", "127.0.0.1:0"]);

@@ -328,6 +328,12 @@ impl Engine {
                 return refuse(hold.clone(), facts, error.into()).await;
             }
         };
+        // Whoever is shown a plan is shown the one that was signed.
+        let session = &hold.plan.session;
+        if let Err(error) = self.inner.setup.store.check_session(session, Timestamp::now()).await {
+            let facts = json!({ "channel": person.channel.as_str() });
+            return refuse(hold.id, facts, error.into()).await;
+        }
         // A hold that is decided or over is refused as that, to everybody alike. On a copy: nothing is decided here.
         let mut copy = hold.clone();
         let now = Timestamp::now();

@@ -2,8 +2,8 @@
 //! notifications.
 
 use interlock_gate::{Checked, head as made, planned};
-use interlock_protocol::{Head, HeadAction, SessionId, ToolKind, visible};
-use interlock_store::{Call, Outline, Store, TimelineEntry};
+use interlock_protocol::{Head, HeadAction, HeadRecord, RecordState, SessionId, ToolKind, visible};
+use interlock_store::{Call, Outline, SealState, Store, TimelineEntry};
 use jiff::Timestamp;
 
 use crate::run::DIRECT;
@@ -16,11 +16,13 @@ pub async fn head(store: &Store, session: &SessionId) -> Result<Head, interlock_
     let outline = store.outline(session).await?;
     let calls = store.calls(session).await?;
     let readings = store.readings(session).await?;
-    Ok(head_of(&outline, &calls, &readings))
+    // Last: what was read until here is what is checked.
+    let seal = store.seal_of(session).await?;
+    Ok(head_of(&outline, &calls, &readings, &seal))
 }
 
-/// The same, from what was read of the store: `readings` is when each was taken.
-pub fn head_of(outline: &Outline, calls: &[Call], readings: &[Timestamp]) -> Head {
+/// The same, from what was read of the store: `readings` is when each was taken, `seal` says whether any of it was changed.
+pub fn head_of(outline: &Outline, calls: &[Call], readings: &[Timestamp], seal: &SealState) -> Head {
     let asked_at = outline
         .runs
         .iter()
@@ -33,13 +35,34 @@ pub fn head_of(outline: &Outline, calls: &[Call], readings: &[Timestamp]) -> Hea
         .as_ref()
         .filter(|entry| entry.kind == ANSWER && entry.at >= asked_at)
         .map(checked);
-    made(
-        actions(calls),
-        outline.not_run.iter().cloned(),
-        readings.iter().copied(),
-        checked,
-        asked_at,
-    )
+    let earlier = outline.not_run.iter().filter(|call| call.at < asked_at);
+    Head {
+        record: Some(recorded(seal)),
+        earlier_not_run: u32::try_from(earlier.count()).unwrap_or(u32::MAX),
+        ..made(
+            actions(calls),
+            outline.not_run.iter().cloned(),
+            readings.iter().copied(),
+            checked,
+            asked_at,
+        )
+    }
+}
+
+/// What the seal of a session says, as a head carries it.
+pub fn recorded(seal: &SealState) -> HeadRecord {
+    let state = match seal {
+        SealState::Intact(_) => RecordState::Signed,
+        SealState::InProgress => RecordState::InProgress,
+        SealState::Older => RecordState::Older,
+        SealState::Unsigned => RecordState::Unsigned,
+        SealState::Altered { .. } => RecordState::Altered,
+    };
+    let what = match seal {
+        SealState::Altered { what } => Some(what.clone()),
+        _ => None,
+    };
+    HeadRecord { state, what }
 }
 
 /// The writes of a session, in order.

@@ -50,7 +50,7 @@ pub use approve::Opened;
 pub use approver::{Approver, Barred, Channel, Decider, EyesChecked, Person};
 pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setup};
 pub use error::Error;
-pub use head::{head, head_of};
+pub use head::{head, head_of, recorded};
 pub use history::{Entry, History, Results, TooLong};
 pub use live::Live;
 pub use masking::MaskedLog;

@@ -76,6 +76,7 @@ impl Engine {
     ) -> Result<Called, Error> {
         let store = &self.inner.setup.store;
         crate::masking::arguments_of_person(&self.inner.setup.masker, &arguments)?;
+        store.check_session(session, Timestamp::now()).await?;
         // First, so that nothing waits whose asker is not known: where four eyes are wanted, they do not approve it.
         self.inner
             .audit(

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::engine::{Engine, Overrides};
 use crate::error::{Error, draw, written};
 use crate::masking;
-use crate::writes::{ASKED, QUESTION_HASH};
+use crate::writes::{ASKED, QUESTION_HASH, deed};
 
 /// A question or an alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,20 +172,18 @@ impl Engine {
             )));
         }
         let input = masking::input(&self.inner.setup.masker, question).await;
-        // First, so that nothing comes of a question whose asker is not known. Its hash says which question it was.
+        // Kept with the question or not at all: nothing comes of a question whose asker is not known, and nobody is said to have
+        // asked what was refused. The hash says which question it was.
         let asked = json!({ QUESTION_HASH: ContentHash::of(&input) });
-        self.inner.audit(by, ASKED, Some(session.as_str()), asked).await?;
+        let asked = deed(by, ASKED, Some(session.as_str()), asked);
         let (store, queue) = (&self.inner.setup.store, &self.inner.setup.queue);
-        let now = Timestamp::now();
-        match overrides {
-            None => store.submit_input(session, input, queue, now).await?,
-            Some(overrides) => {
-                let options = written("the overrides", &overrides)?;
-                store
-                    .submit_input_with(session, input, &options, queue, now)
-                    .await?;
-            }
-        }
+        let options = overrides
+            .map(|overrides| written("the overrides", &overrides))
+            .transpose()?;
+        let next = (input, options.as_ref());
+        store
+            .submit_input_with(session, next, queue, Timestamp::now(), Some(asked))
+            .await?;
         Ok(())
     }
 }

@@ -36,6 +36,33 @@ words! {
     }
 }
 
+words! {
+    /// What the seal of a session says about the rows that a head was made from.
+    RecordState {
+        /// They are as they were signed.
+        Signed = "signed",
+        /// Somebody works on the session. What was signed before is as it was.
+        InProgress = "in_progress",
+        /// The session is older than the signing of its store.
+        Older = "older",
+        /// The store is not signed.
+        Unsigned = "unsigned",
+        /// They were changed outside Interlock.
+        Altered = "altered",
+    }
+}
+
+/// Whether the rows that a head was made from are those that were signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeadRecord {
+    /// What the seal says.
+    pub state: RecordState,
+    /// Which parts were changed, or how; nothing if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+}
+
 /// One write, from its receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,9 +110,10 @@ words! {
 pub struct WriteNotRun {
     /// Why.
     pub reason: NotRunReason,
-    /// What was proposed: the action or the command; of a refused write the tool, because its arguments were not accepted.
+    /// What was proposed: the action or the command; of a write that was refused at once the tool, because its arguments were not
+    /// accepted.
     pub what: String,
-    /// The resource; nothing for a refused write.
+    /// The resource; nothing for a write that was refused at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<ResourceId>,
     /// The resource's name.
@@ -97,6 +125,15 @@ pub struct WriteNotRun {
     /// The code of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
+    /// Who approved it, of a write that was refused after that, when it was to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<UserId>,
+    /// Who edited it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_by: Option<UserId>,
+    /// What the model had proposed before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_from: Option<String>,
     /// How many.
     pub count: u32,
 }
@@ -105,6 +142,9 @@ pub struct WriteNotRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
+    /// Whether the rows that it was made from are those that were signed; nothing if that was not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<HeadRecord>,
     /// The writes since the question, in order.
     pub actions: Vec<HeadAction>,
     /// How many writes came before it in the session.
@@ -113,6 +153,9 @@ pub struct Head {
     /// The writes that were proposed since the question and did not run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<WriteNotRun>,
+    /// How many writes were proposed before it in the session and did not run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_not_run: u32,
     /// How many readings were taken since the question.
     pub readings: u32,
     /// How many were taken before it in the session.
@@ -238,25 +281,66 @@ impl WriteNotRun {
             }
             NotRunReason::Refused => {
                 let code = self.code.map_or_else(String::new, |code| format!(" ({code})"));
-                format!("{} refused{code}: {what}", said("write was", "writes were"))
+                let count = said("write was", "writes were");
+                match &self.approved_by {
+                    Some(by) => {
+                        let by = named(by.as_str());
+                        format!("{count} approved by {by} and then refused before it ran{code}: {what}")
+                    }
+                    None => format!("{count} refused{code}: {what}"),
+                }
             }
         };
-        text + &command
+        let edited = self.edited_by.as_ref().map_or_else(String::new, |by| {
+            format!(", edited by {}", named(by.as_str()))
+        });
+        let before = self
+            .edited_from
+            .as_deref()
+            .map_or_else(String::new, |what| match command_of(what) {
+                Some(command) => format!(". The model's own command: {}", quoted(command)),
+                None => format!(". The model had proposed: {}", named(what)),
+            });
+        text + &edited + &command + &before
     }
 }
 
 impl Head {
-    /// Whether a write failed or its effect is not known.
+    /// Whether a write failed or its effect is not known, or the record was changed.
     pub fn has_trouble(&self) -> bool {
-        self.actions
-            .iter()
-            .any(|action| matches!(action.tone(), HeadTone::Failed | HeadTone::Unknown))
+        self.is_altered()
+            || self
+                .actions
+                .iter()
+                .any(|action| matches!(action.tone(), HeadTone::Failed | HeadTone::Unknown))
+    }
+
+    /// Whether the rows that it was made from were changed outside Interlock.
+    pub fn is_altered(&self) -> bool {
+        self.record
+            .as_ref()
+            .is_some_and(|record| record.state == RecordState::Altered)
     }
 
     /// The head as sentences, in the order in which every surface shows them.
     pub fn lines(&self) -> Vec<HeadLine> {
         let mut lines = Vec::new();
         let mut push = |tone, text: String| lines.push(HeadLine { tone, text });
+        if let Some(HeadRecord {
+            state: RecordState::Altered,
+            what,
+        }) = &self.record
+        {
+            let what = what
+                .as_deref()
+                .map_or_else(String::new, |what| format!(" ({})", visible::line(what)));
+            push(
+                HeadTone::Failed,
+                format!(
+                    "The record of this session was changed outside Interlock{what}. Nothing below is proven. Run interlock audit verify."
+                ),
+            );
+        }
         let earlier = match self.earlier_actions {
             0 => String::new(),
             count => format!(
@@ -278,6 +362,15 @@ impl Head {
         }
         for not_run in &self.not_run {
             push(HeadTone::Fact, not_run.text());
+        }
+        if self.earlier_not_run > 0 {
+            push(
+                HeadTone::Fact,
+                format!(
+                    "{} proposed earlier in this session and did not run.",
+                    counted(self.earlier_not_run, "write was", "writes were")
+                ),
+            );
         }
         let (tone, readings) = self.readings();
         push(tone, readings);
@@ -372,7 +465,6 @@ impl Head {
     }
 }
 
-/// What is written about a write, before what came of it.
 /// What was proposed, in two parts.
 struct Proposed {
     /// What it was and where, in words that code chose.
@@ -381,9 +473,13 @@ struct Proposed {
     command: String,
 }
 
+/// The command, where it is one.
+fn command_of(what: &str) -> Option<&str> {
+    what.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))
+}
+
 fn proposed(what: &str, name: Option<&str>, resource: Option<&ResourceId>) -> Proposed {
-    let inside = what.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-    let (what, command) = match inside {
+    let (what, command) = match command_of(what) {
         Some(command) => (
             "a command".to_owned(),
             format!(". The command: {}", quoted(command)),
@@ -437,9 +533,11 @@ mod tests {
 
     fn empty() -> Head {
         Head {
+            record: None,
             actions: Vec::new(),
             earlier_actions: 0,
             not_run: Vec::new(),
+            earlier_not_run: 0,
             readings: 0,
             earlier_readings: 0,
             support: None,
@@ -459,6 +557,9 @@ mod tests {
             name: (!refused).then(|| "jellyfin".to_owned()),
             by: (reason == NotRunReason::Denied).then(|| "anna".parse().unwrap()),
             code: refused.then_some(ErrorCode::ActionNotAllowed),
+            approved_by: None,
+            edited_by: None,
+            edited_from: None,
             count,
         }
     }
@@ -492,6 +593,17 @@ mod tests {
             let ours = "1 write was denied by anna: a command on jellyfin (lxc:delly:105). The command: `";
             assert!(said.starts_with(ours), "{said}");
             assert!(said.ends_with('`') && said.matches('`').count() == 2, "{said}");
+            let edited = WriteNotRun {
+                what: format!("`{text}`"),
+                edited_by: Some("zoe".parse().unwrap()),
+                edited_from: Some(format!("`{text}`")),
+                ..not_run(NotRunReason::Denied, 1)
+            };
+            let said = edited.text();
+            let ours = "1 write was denied by anna: a command on jellyfin (lxc:delly:105), edited by zoe. The command: `";
+            assert!(said.starts_with(ours), "{said}");
+            assert!(said.contains("`. The model's own command: `"), "{said}");
+            assert!(said.ends_with('`') && said.matches('`').count() == 4, "{said}");
             let elsewhere = HeadAction {
                 name: Some(text.to_owned()),
                 ..action("restart", Some(Outcome::Failed), None)
@@ -600,6 +712,40 @@ mod tests {
                         },
                     ],
                     readings: 2,
+                    ..empty()
+                },
+            ),
+            (
+                "an approved write was refused before it ran, an edited one denied",
+                Head {
+                    not_run: vec![
+                        WriteNotRun {
+                            what: "`touch /x`".to_owned(),
+                            resource: Some("lxc:delly:105".parse().unwrap()),
+                            name: Some("jellyfin".to_owned()),
+                            approved_by: Some("anna".parse().unwrap()),
+                            ..not_run(NotRunReason::Refused, 1)
+                        },
+                        WriteNotRun {
+                            what: "`touch /y`".to_owned(),
+                            edited_by: Some("zoe".parse().unwrap()),
+                            edited_from: Some("`touch /x`".to_owned()),
+                            ..not_run(NotRunReason::Denied, 1)
+                        },
+                    ],
+                    earlier_not_run: 2,
+                    readings: 1,
+                    ..empty()
+                },
+            ),
+            (
+                "the record was changed",
+                Head {
+                    record: Some(HeadRecord {
+                        state: RecordState::Altered,
+                        what: Some("receipts, holds\u{1b}[2K\n✓".to_owned()),
+                    }),
+                    readings: 1,
                     ..empty()
                 },
             ),

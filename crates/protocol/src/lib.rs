@@ -41,7 +41,9 @@ pub use expectation::{
     AlertState, Expectation, Observation, RunIdentity, RunState, UnitActivity, Verification,
 };
 pub use hash::ContentHash;
-pub use head::{Head, HeadAction, HeadLine, HeadTone, NotRunReason, Support, Withheld, WriteNotRun};
+pub use head::{
+    Head, HeadAction, HeadLine, HeadRecord, HeadTone, NotRunReason, RecordState, Support, Withheld, WriteNotRun,
+};
 pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
     ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,

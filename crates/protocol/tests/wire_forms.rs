@@ -10,8 +10,8 @@
 use interlock_protocol::{
     AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
-    Head, HeadAction, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason, Observation,
-    Outcome, PermitId, Proposal, Receipt, ReceiptId, RefusalRecord, ResourceId, ResourceKind, Retry,
+    Head, HeadAction, HeadRecord, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason, Observation,
+    Outcome, PermitId, Proposal, Receipt, ReceiptId, RecordState, RefusalRecord, ResourceId, ResourceKind, Retry,
     RiskLevel, RuleName, RunIdentity, RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule,
     SocketKind, StageId, Status, Support, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind,
     ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls, Withheld, WriteNotRun,
@@ -57,6 +57,10 @@ fn at(second: u8) -> Timestamp {
 
 fn head() -> Head {
     Head {
+        record: Some(HeadRecord {
+            state: RecordState::Altered,
+            what: Some("receipts".to_owned()),
+        }),
         actions: vec![HeadAction {
             permit: parse("prm_1"),
             what: "restart".into(),
@@ -76,6 +80,9 @@ fn head() -> Head {
                 name: Some("jellyfin".to_owned()),
                 by: Some("anna".parse().unwrap()),
                 code: None,
+                approved_by: None,
+                edited_by: Some("zoe".parse().unwrap()),
+                edited_from: Some("stop".to_owned()),
                 count: 1,
             },
             WriteNotRun {
@@ -85,9 +92,13 @@ fn head() -> Head {
                 name: None,
                 by: None,
                 code: Some(ErrorCode::ActionNotAllowed),
+                approved_by: Some("anna".parse().unwrap()),
+                edited_by: None,
+                edited_from: None,
                 count: 2,
             },
         ],
+        earlier_not_run: 4,
         readings: 2,
         earlier_readings: 3,
         support: Some(Support::Partial),

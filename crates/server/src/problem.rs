@@ -32,6 +32,8 @@ pub enum Code {
     MethodNotAllowed,
     /// It does not fit where things stand.
     Conflict,
+    /// The record of a session was changed outside Interlock.
+    RecordAltered,
     /// It is too large.
     TooLarge,
     /// The body is of a type that is not taken.
@@ -65,6 +67,7 @@ impl Code {
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::Conflict,
+        Self::RecordAltered,
         Self::TooLarge,
         Self::UnsupportedMediaType,
         Self::ActionNotAllowed,
@@ -89,6 +92,7 @@ impl Code {
             Self::NotFound => "NOT_FOUND",
             Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
             Self::Conflict => "CONFLICT",
+            Self::RecordAltered => "RECORD_ALTERED",
             Self::TooLarge => "TOO_LARGE",
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Self::ActionNotAllowed => "ACTION_NOT_ALLOWED",
@@ -110,7 +114,7 @@ impl Code {
             Self::WrongOrigin => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Conflict => StatusCode::CONFLICT,
+            Self::Conflict | Self::RecordAltered => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::RateLimited | Self::TooManyStreams | Self::QueueFull => StatusCode::TOO_MANY_REQUESTS,
@@ -132,6 +136,7 @@ impl Code {
             Self::NotFound => "Not found",
             Self::MethodNotAllowed => "That cannot be done here",
             Self::Conflict => "It does not fit where things stand",
+            Self::RecordAltered => "The record of this session was changed outside Interlock",
             Self::TooLarge => "Too large",
             Self::UnsupportedMediaType => "A type that is not taken",
             Self::ActionNotAllowed => "The gate says no",
@@ -243,6 +248,15 @@ impl From<interlock_store::Error> for Problem {
                     "at": switch.at,
                     "reason": switch.reason,
                 })),
+            Error::Altered { session, what } => Self::new(
+                Code::RecordAltered,
+                format!("nothing was done: the record of this session is not the one that was signed ({what})"),
+            )
+            .hint(
+                "make a copy of the store, run `interlock audit verify` on the server, and compare the session with a backup; \
+                 to go on, ask in a new session",
+            )
+            .details(serde_json::json!({ "session": session })),
             Error::Ambiguous { .. } | Error::Unstorable { .. } => {
                 Self::new(Code::InvalidInput, error.to_string())
             }

@@ -67,7 +67,9 @@ pub use record::{
     Run, Session, ShownCall, Snapshot, Stage, StartedCall, Step, TimelineEntry,
 };
 pub use schema::{SchemaChange, SchemaFault};
-pub use seal::{Checkpoint, Compared, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState};
+pub use seal::{
+    Checkpoint, Compared, HeadFound, MarkState, Problem, RecordVerified, Seal, SealState, SessionsVerified,
+};
 pub use store::Store;
 pub use switch::{Switch, SwitchMove};
 pub use used::{ModelHealth, SessionUse};

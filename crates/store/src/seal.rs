@@ -165,6 +165,23 @@ pub struct RecordVerified {
     pub problems_found: u64,
 }
 
+/// What checking the rows of some sessions came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct SessionsVerified {
+    /// How many were checked.
+    pub checked: u64,
+    /// How many of them are intact.
+    pub intact: u64,
+    /// How many are in progress; what was signed before is as it was.
+    pub in_progress: u64,
+    /// How many are older than signing.
+    pub older: u64,
+    /// Those that were changed.
+    pub altered: Vec<Problem>,
+    /// The last one that was checked, where there are more.
+    pub next: Option<String>,
+}
+
 impl RecordVerified {
     /// How many problems are listed.
     pub const MOST: usize = 100;
@@ -203,6 +220,16 @@ impl Store {
         checkpoints: Vec<Checkpoint>,
     ) -> Result<Vec<Compared>, Error> {
         on!(self, compare(keyring, checkpoints))
+    }
+
+    /// Checks the rows of at most this many sessions: those after one, in the order of their ids.
+    pub async fn verify_sessions(
+        &self,
+        keyring: &Keyring,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<SessionsVerified, Error> {
+        on!(self, verify_sessions(keyring, after, limit))
     }
 
     /// Checks the audit log, its checkpoints, the seals, the mark if the keyring keeps one and, if wanted, the rows of every

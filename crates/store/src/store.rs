@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use crate::backend::{Backend, Opening, on};
 use crate::prepare::{event_id, prepare};
 use crate::{
-    Batch, Cancelled, Claim, Concurrency, Error, Exposure, Kept, Location, NewSession, Options, QueueLimits,
-    Retained, Retention, Session, Submitted,
+    Batch, Cancelled, Claim, Concurrency, Deed, Error, Exposure, Kept, Location, NewSession, Options,
+    QueueLimits, Retained, Retention, SealState, Session, Submitted,
 };
 
 /// How often other processes are looked for.
@@ -168,30 +168,22 @@ impl Store {
         limits: &QueueLimits,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.next_input(session, (input.into(), None), limits, now).await
+        self.submit_input_with(session, (input.into(), None), limits, now, None)
+            .await
     }
 
-    /// The same, with what differs from the configuration from here on.
+    /// The same, with what differs from the configuration from here on, and with what the audit log says about it: both or
+    /// neither.
     pub async fn submit_input_with(
         &self,
         session: &SessionId,
-        input: impl Into<String>,
-        options: &Value,
+        (input, options): (String, Option<&Value>),
         limits: &QueueLimits,
         now: Timestamp,
+        deed: Option<Deed>,
     ) -> Result<(), Error> {
-        let next = (input.into(), Some(options.to_string()));
-        self.next_input(session, next, limits, now).await
-    }
-
-    async fn next_input(
-        &self,
-        session: &SessionId,
-        (input, options): (String, Option<String>),
-        limits: &QueueLimits,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let submitted = on!(self, submit_input(session, input, options, *limits, now));
+        let next = (input, options.map(Value::to_string));
+        let submitted = on!(self, submit_input(session, next, *limits, now, deed));
         self.met(now, submitted).await?;
         self.wake();
         Ok(())
@@ -244,6 +236,20 @@ impl Store {
         let reopened = self.met(now, reopened).await?;
         self.tell();
         Ok(reopened)
+    }
+
+    /// Whether a session can be worked with: [`Error::Altered`] if its rows are not what was signed, which the audit log says
+    /// from then on.
+    pub async fn check_session(&self, session: &SessionId, now: Timestamp) -> Result<(), Error> {
+        self.session(session).await?;
+        let checked = match self.seal_of(session).await? {
+            SealState::Altered { what } => Err(Error::Altered {
+                session: session.clone(),
+                what,
+            }),
+            SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => Ok(()),
+        };
+        self.met(now, checked).await
     }
 
     /// A session that was changed outside Interlock, and refused for that, is in the audit log.

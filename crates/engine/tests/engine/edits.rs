@@ -394,3 +394,31 @@ async fn what_a_person_named_is_known_again_after_a_restart() {
         lab.prove(&session).await;
     }
 }
+
+/// The head names the command of the model, and not only what a person made of it.
+#[tokio::test]
+async fn what_was_edited_and_denied_names_both_commands() {
+    for restart in [false, true] {
+        let first = Lab::new(controlled());
+        let (session, _) = first.ask("put the flag there").await;
+        let hold = first.hold().await;
+        let edit = |lab: &Lab, hold, by, to: &'static str| {
+            let engine = lab.engine.clone();
+            async move { engine.edit_by(&hold, &by, command(to)).await.unwrap().id }
+        };
+        let hold = edit(&first, hold, operator(), "touch /srv/two").await;
+        let hold = edit(&first, hold, user("otto"), "touch /srv/three").await;
+        let second = next(&first, restart);
+        let lab = second.as_ref().unwrap_or(&first);
+        lab.engine.deny_by(&hold, &operator(), "no").await.unwrap();
+        lab.engine.work_on(&session).await.unwrap();
+        assert_eq!(
+            lab.not_run(&session).await,
+            [
+                "1 write was denied by olga: a command on web (host:web), edited by otto. The command: `touch /srv/three`. The \
+                 model's own command: `touch /srv/flag`"
+            ]
+        );
+        lab.prove(&session).await;
+    }
+}

@@ -22,7 +22,11 @@ async fn a_change_is_found_permitted_made_once_looked_at_and_reported_from_its_r
         "{text}"
     );
     assert!(head.readings > 0 && head.support.is_some(), "{head:?}");
-    assert_eq!(lab.given(&session).await, [(answer, Some(head))]);
+    // Whether the record was changed is known when it is read, not when the answer is given.
+    let record = head.record.clone().map(|record| record.state);
+    assert_eq!(record, Some(interlock_protocol::RecordState::Signed));
+    let then = interlock_protocol::Head { record: None, ..head };
+    assert_eq!(lab.given(&session).await, [(answer, Some(then))]);
     lab.prove(&session).await;
 }
 

@@ -171,7 +171,24 @@ async fn writes_that_are_stopped_between_the_yes_and_the_run_do_not_run() {
     assert_eq!(lab.refusals(&session).await, ["kill_switch"]);
     assert_eq!(
         lab.not_run(&session).await,
-        ["1 write was refused (POLICY_BLOCKED): infra_control"]
+        [
+            "1 write was approved by olga and then refused before it ran (POLICY_BLOCKED): a command on web (host:web). The \
+             command: `touch /srv/flag`"
+        ]
+    );
+    // A later question is told that there was such a write.
+    lab.engine
+        .ask_again(&session, &crate::fixture::asker(), "and now?")
+        .await
+        .unwrap();
+    lab.engine.work_on(&session).await.unwrap();
+    let head = interlock_engine::head(&lab.store, &session).await.unwrap();
+    assert_eq!((head.not_run.len(), head.earlier_not_run), (0, 1), "{head:?}");
+    assert!(
+        head.plain()
+            .contains("• 1 write was proposed earlier in this session and did not run.\n"),
+        "{}",
+        head.plain()
     );
     lab.prove(&session).await;
 }

@@ -696,6 +696,86 @@ fn what_waits_stays_signed_while_somebody_works_on_the_session() {
     insta::assert_snapshot!("changes_in_progress_while_held", unnoticed.join("\n"));
 }
 
+/// Catalogues and tokens belong to no seal of a session. They are compared with what is sealed, and no bundle is made without them.
+#[tokio::test]
+async fn what_no_seal_covers_is_compared_with_what_is_sealed() {
+    for (what, sql, place) in [
+        ("a catalogue is removed", "DELETE FROM catalogues", "catalogue "),
+        (
+            "a catalogue is changed",
+            "UPDATE catalogues SET body = replace(body, 'infra_read', 'infra_raed')",
+            "catalogue ",
+        ),
+        (
+            "a catalogue is no document",
+            "UPDATE catalogues SET body = '{'",
+            "catalogue ",
+        ),
+        (
+            "a catalogue has another hash",
+            "UPDATE catalogues SET hash = replace(hash, substr(hash, -4), 'ffff')",
+            "catalogue ",
+        ),
+        (
+            "a token is given to another session",
+            "UPDATE tokens SET session = session + 1",
+            "table tokens",
+        ),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let session = ended(root.path()).await;
+        let conn = forger(root.path());
+        assert!(conn.execute(sql, []).unwrap() > 0, "{what}");
+        drop(conn);
+        let options = Options::sqlite(root.path().join("interlock.db"));
+        let store = Store::open_signed(&options, keyring()).unwrap();
+        let verified = store.verify_record(&keyring(), true).await.unwrap();
+        let places: Vec<&str> = verified
+            .problems
+            .iter()
+            .map(|problem| problem.place.as_str())
+            .collect();
+        assert!(
+            !places.is_empty() && places.iter().all(|found| found.starts_with(place)),
+            "{what}: {verified:?}"
+        );
+        if place == "catalogue " {
+            let made = interlock_engine::bundle::bundle(&store, &session, jiff::Timestamp::now()).await;
+            assert!(made.is_err(), "{what}");
+        }
+        store.close().await;
+    }
+}
+
+/// No bundle is made of a session in which one of the runs does not prove itself, whichever that is.
+#[tokio::test]
+async fn a_bundle_is_made_only_if_every_run_proves_itself() {
+    let root = tempfile::tempdir().unwrap();
+    let session = ended(root.path()).await;
+    let conn = forger(root.path());
+    // Somebody with the key signs what they changed: the replay still says so.
+    let changed = conn
+        .execute(
+            "UPDATE receipts SET body = replace(body, '\"outcome\":\"succeeded\"', '\"outcome\":\"failed\"')",
+            [],
+        )
+        .unwrap();
+    assert!(changed > 0);
+    conn.execute_batch("DELETE FROM seals; DELETE FROM checkpoints")
+        .unwrap();
+    drop(conn);
+    let options = Options::sqlite(root.path().join("interlock.db"));
+    let store = Store::adopt(&options, keyring()).unwrap();
+    assert_eq!(store.seal_of(&session).await.unwrap(), SealState::Older);
+    let made = interlock_engine::bundle::bundle(&store, &session, jiff::Timestamp::now()).await;
+    let refused = made.unwrap_err().to_string();
+    assert!(
+        refused.starts_with("no bundle was made: the record of run_"),
+        "{refused}"
+    );
+    store.close().await;
+}
+
 /// A plan that waits for approval is the one that was signed, or it is not approved and never runs.
 #[tokio::test]
 async fn nobody_goes_on_with_a_session_that_was_changed() {

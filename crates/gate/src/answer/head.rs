@@ -88,9 +88,11 @@ pub fn head(
             (true, _, _) => Support::Partial,
         });
     Head {
+        record: None,
         actions,
         earlier_actions: count(earlier.len()),
         not_run: not_run::since(not_run, asked_at),
+        earlier_not_run: 0,
         readings: count(new.len()),
         earlier_readings: count(old.len()),
         support,

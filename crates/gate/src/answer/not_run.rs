@@ -1,6 +1,8 @@
 //! Writes that were proposed and did not run.
 
-use interlock_protocol::{CallId, ErrorCode, ExecutionId, NotRunReason, ToolKind, ToolName, WriteNotRun};
+use interlock_protocol::{
+    CallId, ErrorCode, ExecutionId, NotRunReason, ToolKind, ToolName, UserId, WriteNotRun,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +43,32 @@ impl NotRunCall {
                 name: None,
                 by: None,
                 code: Some(code),
+                approved_by: None,
+                edited_by: None,
+                edited_from: None,
                 count: 1,
             },
         }
+    }
+
+    /// A write that a person approved, and that the gate refused when it was to run. Nothing for a hold that was not approved.
+    pub fn refused_after_approval(hold: &Hold, code: ErrorCode, at: Timestamp) -> Option<Self> {
+        let HoldStatus::Approved { by, .. } = &hold.status else {
+            return None;
+        };
+        let mut call = Self::withdrawn(&hold.plan, at)?;
+        call.write.reason = NotRunReason::Refused;
+        call.write.code = Some(code);
+        call.write.approved_by = Some(by.clone());
+        Some(call)
+    }
+
+    /// The same write, of which a person edited what the model had proposed.
+    #[must_use]
+    pub fn edited(mut self, by: &UserId, from: &Plan) -> Self {
+        self.write.edited_by = Some(by.clone());
+        self.write.edited_from = Some(what(from));
+        self
     }
 
     /// A write that waited for a person, and was not approved. Nothing for a read, and for a hold that is open, approved
@@ -74,6 +99,9 @@ impl NotRunCall {
                 name: plan.target.as_ref().map(|target| target.name.clone()),
                 by: None,
                 code: None,
+                approved_by: None,
+                edited_by: None,
+                edited_from: None,
                 count: 1,
             },
         })

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use interlock_protocol::UserId;
-use interlock_store::AuditFilter;
+use interlock_store::{AuditFilter, SessionsVerified};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
@@ -96,30 +96,76 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
     }))
 }
 
-/// Look at every entry of the audit log and at how they hang together.
+/// How many sessions one request checks.
+const SESSIONS: usize = 500;
+
+/// Which part of the record.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Checking {
+    /// Only sessions after this one: `next` of the answer before. Left out: the audit log, its signatures, and the first sessions
+    #[param(min_length = 1, max_length = 128)]
+    pub(crate) after: Option<String>,
+}
+
+/// Check the record.
+///
+/// The first request checks every entry of the audit log, every seal and checkpoint, and the rows of the first 500 sessions. While
+/// `next` is there, ask again with it for the sessions that follow.
 #[utoipa::path(
     get, path = "/api/v1/audit/verify", operation_id = "verifyAudit", tag = "record",
+    params(Checking),
     responses(
         (status = 200, description = "Whether it is whole", body = AuditCheck),
         Anybody, Signed,
     ),
 )]
-async fn verify(State(app): State<App>) -> Result<Json<AuditCheck>, Problem> {
-    let found = app.store().verify_audit().await?;
-    let broken = found.broken.map(|(number, why)| format!("entry {number}: {why}"));
-    let problem = match broken {
-        Some(broken) => Some(broken),
-        None => app
-            .store()
-            .schema_changes()
-            .await?
-            .first()
-            .map(|change| format!("{} {}: {}", change.kind, change.name, change.what())),
-    };
+async fn verify(State(app): State<App>, Asked(asked): Asked<Checking>) -> Result<Json<AuditCheck>, Problem> {
+    if let Some(after) = &asked.after {
+        text("after", after, 1, 128)?;
+    }
+    let store = app.store();
+    let log = store.verify_audit().await?;
+    let mut problems = Vec::new();
+    if let Some((number, why)) = log.broken {
+        problems.push(format!("audit entry {number}: {why}"));
+    }
+    let mut sessions = SessionsVerified::default();
+    if let Some(keyring) = store.keyring() {
+        if asked.after.is_none() {
+            let found = store.verify_record(keyring, false).await?;
+            problems.extend(found.problems.iter().map(said));
+        }
+        sessions = store
+            .verify_sessions(keyring, asked.after.as_deref(), SESSIONS)
+            .await?;
+        problems.extend(sessions.altered.iter().map(said));
+    } else {
+        let changes = store.schema_changes().await?;
+        problems.extend(
+            changes
+                .iter()
+                .map(|change| format!("{} {}: {}", change.kind, change.name, change.what())),
+        );
+    }
     Ok(Json(AuditCheck {
-        intact: problem.is_none(),
-        entries: found.entries,
-        head: found.head.to_string(),
-        problem,
+        intact: problems.is_empty(),
+        entries: log.entries,
+        head: log.head.to_string(),
+        signed: store.keyring().is_some(),
+        sessions: sessions.checked,
+        sessions_intact: sessions.intact,
+        sessions_in_progress: sessions.in_progress,
+        sessions_older: sessions.older,
+        altered: sessions.altered.iter().map(|found| found.place.clone()).collect(),
+        problem: problems.first().cloned(),
+        problems,
+        next: sessions.next,
     }))
+}
+
+/// A problem in one line. What was changed may have been chosen by whoever changed it.
+fn said(problem: &interlock_store::Problem) -> String {
+    interlock_protocol::visible::line(&format!("{}: {}", problem.place, problem.what))
 }

@@ -2,15 +2,15 @@
 
 use interlock_protocol::{SandboxWall, ToolKind};
 use interlock_store::{
-    AuditEntry as KeptEntry, Call, DecisionRow, ListedSession, Outline, Session, Tally,
+    AuditEntry as KeptEntry, Call, DecisionRow, ListedSession, Outline, SealState, Session, Tally,
     TimelineEntry as KeptTimeline,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::wire::{
-    ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Head, HeadAction, HeadLine, Run,
-    SessionDetail, SessionSummary, Stage, TimelineEntry, Usage, WallsForm, WriteNotRun,
+    ActionTaken, AuditEntry, DecisionForm, Evidence, Execution, Ground, Head, HeadAction, HeadLine,
+    HeadRecord, Run, SessionDetail, SessionSummary, Stage, TimelineEntry, Usage, WallsForm, WriteNotRun,
 };
 
 /// How much of an answer a list shows, in characters.
@@ -83,8 +83,9 @@ pub(super) fn detail(
     calls: &[Call],
     readings: &[jiff::Timestamp],
     facts: &[Value],
+    seal: &SealState,
 ) -> SessionDetail {
-    let head = interlock_engine::head_of(&outline, calls, readings);
+    let head = interlock_engine::head_of(&outline, calls, readings, seal);
     let Outline {
         session,
         runs,
@@ -160,6 +161,10 @@ pub(super) fn detail(
 /// What code knows about an answer.
 pub(super) fn head(head: &interlock_protocol::Head) -> Head {
     Head {
+        record: head.record.as_ref().map(|record| HeadRecord {
+            state: record.state.into(),
+            what: record.what.as_deref().map(interlock_protocol::visible::line),
+        }),
         actions: head
             .actions
             .iter()
@@ -184,9 +189,13 @@ pub(super) fn head(head: &interlock_protocol::Head) -> Head {
                 name: write.name.clone(),
                 by: write.by.as_ref().map(ToString::to_string),
                 code: write.code.map(|code| code.to_string()),
+                approved_by: write.approved_by.as_ref().map(ToString::to_string),
+                edited_by: write.edited_by.as_ref().map(ToString::to_string),
+                edited_from: write.edited_from.clone(),
                 count: write.count,
             })
             .collect(),
+        earlier_not_run: head.earlier_not_run,
         readings: head.readings,
         earlier_readings: head.earlier_readings,
         support: head.support.map(Into::into),
@@ -296,7 +305,9 @@ pub(super) fn usage(facts: &[Value]) -> Usage {
 }
 
 /// An entry of the timeline.
-pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
+///
+/// The head of an answer was made when the answer was. If the record was changed since, it says so first.
+pub(super) fn entry(entry: KeptTimeline, seal: &SealState) -> TimelineEntry {
     TimelineEntry {
         id: format!("{}:{}", entry.execution, entry.number),
         execution: entry.execution.to_string(),
@@ -313,7 +324,12 @@ pub(super) fn entry(entry: KeptTimeline) -> TimelineEntry {
             .metadata
             .get("head")
             .and_then(|head| serde_json::from_value::<interlock_protocol::Head>(head.clone()).ok())
-            .map(|told| head(&told)),
+            .map(|told| {
+                head(&interlock_protocol::Head {
+                    record: Some(interlock_engine::recorded(seal)),
+                    ..told
+                })
+            }),
         metadata: Some(entry.metadata).filter(Value::is_object),
         at: entry.at,
         updated_at: entry.updated_at,

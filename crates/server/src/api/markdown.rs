@@ -40,7 +40,9 @@ async fn markdown(State(app): State<App>, At(session): At<SessionId>) -> Result<
     let timeline = store.timeline(&session).await?;
     let evidence = store.evidence(&session).await?;
     let readings: Vec<_> = evidence.iter().map(|evidence| evidence.taken_at).collect();
-    let head = interlock_engine::head_of(&outline, &calls, &readings);
+    // Last: what was read until here is what is checked.
+    let seal = store.seal_of(&session).await?;
+    let head = interlock_engine::head_of(&outline, &calls, &readings, &seal);
     let text = document(&outline, &head, &timeline, &calls, &evidence);
     let mut response = text.into_response();
     response.headers_mut().insert(

@@ -47,7 +47,9 @@ async fn show(
     let calls = store.calls(&session).await?;
     let readings = store.readings(&session).await?;
     let facts = store.interaction_facts(&session).await?;
-    Ok(Json(forms::detail(outline, &calls, &readings, &facts)))
+    // Last: what was read until here is what is checked.
+    let seal = store.seal_of(&session).await?;
+    Ok(Json(forms::detail(outline, &calls, &readings, &facts, &seal)))
 }
 
 /// Show a session's timeline.
@@ -69,8 +71,12 @@ async fn timeline(
     // First the place: what happens in between is in both, and is seen twice rather than never.
     let sequence = store.outline(&session).await?.last_event.get();
     let entries = store.timeline(&session).await?;
+    let seal = store.seal_of(&session).await?;
     Ok(Json(Timeline {
-        entries: entries.into_iter().map(forms::entry).collect(),
+        entries: entries
+            .into_iter()
+            .map(|entry| forms::entry(entry, &seal))
+            .collect(),
         sequence,
     }))
 }

@@ -272,12 +272,28 @@ pub struct AuditPage {
 /// What came of looking at the whole audit log.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditCheck {
-    /// Whether every entry fits.
+    /// Whether everything that was checked is as it was written or signed.
     pub intact: bool,
-    /// How many there are.
+    /// How many entries the audit log has.
     pub entries: u64,
     /// The hash of the last one.
     pub head: String,
-    /// The first that does not fit, and why.
+    /// Whether the store is signed. If it is not, only the hashes of the audit log and the schema are checked, and no session.
+    pub signed: bool,
+    /// How many sessions this request checked.
+    pub sessions: u64,
+    /// How many of them are as they were signed.
+    pub sessions_intact: u64,
+    /// How many of them are in progress.
+    pub sessions_in_progress: u64,
+    /// How many of them are older than the signing of this store.
+    pub sessions_older: u64,
+    /// The ids of those that were changed outside Interlock.
+    pub altered: Vec<String>,
+    /// The first problem.
     pub problem: Option<String>,
+    /// Every problem that was found, at most 100 besides those of sessions.
+    pub problems: Vec<String>,
+    /// Ask with this as `after` for the sessions that follow; nothing if these were the last.
+    pub next: Option<String>,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    ControlLevel, HeadTone, NotRunReason, Outcome, SessionKind, Status, Support, ToolKind, Verification,
+    ControlLevel, HeadTone, NotRunReason, Outcome, RecordState, SessionKind, Status, Support, ToolKind, Verification,
     Withheld,
 };
 
@@ -240,12 +240,16 @@ pub struct SessionDetail {
 /// What code knows about an answer. Made from receipts, readings and the gate's check of the text.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Head {
+    /// Whether the rows that it was made from are those that were signed.
+    pub record: Option<HeadRecord>,
     /// The writes since the question, in order. Empty: no action was taken.
     pub actions: Vec<HeadAction>,
     /// How many writes came before the question in this session.
     pub earlier_actions: u32,
     /// The writes that were proposed since the question and did not run, in order.
     pub not_run: Vec<WriteNotRun>,
+    /// How many writes were proposed before the question in this session and did not run.
+    pub earlier_not_run: u32,
     /// How many readings were taken since the question.
     pub readings: u32,
     /// How many readings were taken before the question in this session.
@@ -262,6 +266,15 @@ pub struct Head {
     pub hidden: u32,
     /// The same in sentences, in the order in which they are shown.
     pub lines: Vec<HeadLine>,
+}
+
+/// Whether the rows that a head was made from are those that were signed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct HeadRecord {
+    /// What the seal of the session says. If it is `altered`, nothing in the head is proven, and its first line says so.
+    pub state: RecordState,
+    /// Which parts were changed, or how; nothing if none was.
+    pub what: Option<String>,
 }
 
 /// A write, from its receipt.
@@ -288,9 +301,9 @@ pub struct HeadAction {
 pub struct WriteNotRun {
     /// Why.
     pub reason: NotRunReason,
-    /// What was proposed: the action or the command; of a refused write the tool.
+    /// What was proposed: the action or the command; of a write that was refused at once the tool.
     pub what: String,
-    /// The resource; nothing for a refused write.
+    /// The resource; nothing for a write that was refused at once.
     pub resource: Option<String>,
     /// The resource's name.
     pub name: Option<String>,
@@ -298,6 +311,12 @@ pub struct WriteNotRun {
     pub by: Option<String>,
     /// The code of the refusal.
     pub code: Option<String>,
+    /// Who approved it, of a write that was refused after that, when it was to run.
+    pub approved_by: Option<String>,
+    /// Who edited it.
+    pub edited_by: Option<String>,
+    /// What the model had proposed before that.
+    pub edited_from: Option<String>,
     /// How many.
     pub count: u32,
 }

@@ -74,6 +74,10 @@ mirror! {
     NotRunReason = interlock_protocol::NotRunReason { Denied, Expired, Withdrawn, Refused }
 }
 mirror! {
+    /// What the seal of a session says about its rows.
+    RecordState = interlock_protocol::RecordState { Signed, InProgress, Older, Unsigned, Altered }
+}
+mirror! {
     /// What a sentence of a head is.
     HeadTone = interlock_protocol::HeadTone { Verified, Failed, Unknown, Fact }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod alerts;
+mod altered;
 mod decide;
 mod description;
 mod hostile;

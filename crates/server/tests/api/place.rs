@@ -12,6 +12,7 @@ use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script,
 use interlock_protocol::{
     ControlLevel, Expectation, Observation, ResourceId, Role, RunIdentity, SessionId, ToolKind, UnitActivity,
 };
+use interlock_seal::{Keyring, Signer};
 use interlock_server::{App, Parts, Serving, install_metrics, serve};
 use interlock_store::{Options as StoreOptions, Store};
 use jiff::Timestamp;
@@ -177,7 +178,7 @@ pub(crate) struct Place {
     url: String,
     client: reqwest::Client,
     _serving: Serving,
-    _root: tempfile::TempDir,
+    root: tempfile::TempDir,
 }
 
 /// What came back.
@@ -229,7 +230,9 @@ impl Place {
     pub(crate) async fn new(wish: Wish) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let root = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreOptions::sqlite(root.path().join("interlock.db"))).unwrap();
+        let file = root.path().join("interlock.db");
+        let keyring = Keyring::signing(Signer::generate().unwrap());
+        let store = Store::open_signed(&StoreOptions::sqlite(&file), keyring).unwrap();
         let machine = Arc::new(Machine::default());
         let engine = Engine::new(setup(&store, &machine, wish)).unwrap();
         for (name, role) in PEOPLE {
@@ -261,8 +264,21 @@ impl Place {
             url: format!("http://{}", serving.address),
             client: reqwest::Client::new(),
             _serving: serving,
-            _root: root,
+            root,
         }
+    }
+
+    /// Somebody with the file and without the key: no trigger and no constraint stops them.
+    pub(crate) fn forger(&self) -> rusqlite::Connection {
+        let conn = rusqlite::Connection::open(self.root.path().join("interlock.db")).unwrap();
+        conn.busy_timeout(std::time::Duration::from_mins(1)).unwrap();
+        conn.set_db_config(
+            rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+            false,
+        )
+        .unwrap();
+        conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        conn
     }
 
     /// A request of somebody, or of nobody.

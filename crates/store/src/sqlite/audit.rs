@@ -50,38 +50,58 @@ pub(crate) fn audit(conn: &Connection, deed: &Deed, at: i64, details: &str) -> R
     })
 }
 
-/// What was added after an entry and is not this action, or does not follow: the first such entry, and why. Also where the
-/// log ends before that entry.
+/// An entry as it is kept, before anything in it is understood.
+pub(super) struct RawEntry {
+    pub(super) number: i64,
+    pub(super) at: i64,
+    pub(super) actor: Option<String>,
+    pub(super) action: String,
+    pub(super) subject: Option<String>,
+    pub(super) details: String,
+}
+
+/// The first two entries after an entry; or why what follows it is no log: an entry does not fit, or the log ends before it.
 pub(super) fn added_after(
     conn: &Connection,
     last: u64,
     hash: &ContentHash,
-    action: &str,
-) -> Result<Option<String>, Fault> {
+) -> Result<Result<Vec<RawEntry>, String>, Fault> {
     let (end, _) = end(conn)?;
     let last = i64::try_from(last).unwrap_or(i64::MAX);
     if end < last {
-        return Ok(Some(format!(
+        return Ok(Err(format!(
             "the audit log ends at entry {end}, and {last} are signed"
         )));
     }
     let mut expected = (last, hash.as_bytes().to_vec());
     let mut statement = conn.prepare_cached(&format!("{ENTRY} WHERE number > ? ORDER BY number"))?;
-    let mut added = statement.query([last])?;
-    while let Some(row) = added.next()? {
+    let mut rows = statement.query([last])?;
+    let mut added = Vec::new();
+    while let Some(row) = rows.next()? {
         let next = expected.0 + 1;
         if let Some((number, why)) = misfit(row, next, &expected.1)? {
-            return Ok(Some(format!("audit entry {number}: {why}")));
+            return Ok(Err(format!("audit entry {number}: {why}")));
         }
-        let done: String = row.get(3)?;
-        if done != action {
-            return Ok(Some(format!(
-                "audit entry {next} (`{done}`) was written without the signing key"
-            )));
+        if added.len() < 2 {
+            added.push(RawEntry {
+                number: next,
+                at: row.get(1)?,
+                actor: row.get(2)?,
+                action: row.get(3)?,
+                subject: row.get(4)?,
+                details: row.get(5)?,
+            });
         }
         expected = (next, row.get(7)?);
     }
-    Ok((end != expected.0).then(|| format!("the audit log ends at entry {}, and not at {end}", expected.0)))
+    Ok(if end == expected.0 {
+        Ok(added)
+    } else {
+        Err(format!(
+            "the audit log ends at entry {}, and not at {end}",
+            expected.0
+        ))
+    })
 }
 
 fn to_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {

@@ -1,5 +1,7 @@
 //! Every operation that only reads.
 
+use std::sync::{Arc, PoisonError};
+
 use interlock_gate::{Hold, NotRunCall, TokenRecord, Writer};
 use interlock_protocol::{
     ContentHash, Event, Evidence, EvidenceId, ExecutionId, HoldId, PermitId, ResourceId, RunId, Sequence,
@@ -17,7 +19,7 @@ use crate::{
     ApiToken, AuditEntry, AuditFilter, AuditVerified, Call, Checkpoint, Compared, Counts, DecisionFilter,
     DecisionRow, Error, FeedPage, Filter, FilterOptions, HeadFound, Holds, Interaction, Login, Message,
     ModelHealth, Note, Outline, RecordVerified, Run, SavedView, SchemaChange, SealState, Session,
-    SessionPage, SessionQuery, SessionUse, Snapshot, Step, Switch, TimelineEntry, ToolUse, UsageBy, UsageRow,
+    SessionPage, SessionQuery, SessionUse, SessionsVerified, Snapshot, Step, Switch, TimelineEntry, ToolUse, UsageBy, UsageRow,
     User,
 };
 
@@ -355,17 +357,42 @@ impl Sqlite {
     }
 
     pub(crate) async fn seal_of(&self, session: &SessionId) -> Result<SealState, Error> {
-        let (session, keyring) = (session.clone(), self.keyring().cloned());
+        let Some(keyring) = self.keyring().cloned() else {
+            return Ok(SealState::Unsigned);
+        };
+        let session = session.clone();
         // A process that writes has signed with the newest key; one that reads asks the mark whether that key has signed.
         let (path, signs) = (self.path.clone(), self.jobs.is_some());
+        let known = Arc::clone(&self.newest_seals);
         self.read(move |conn| {
-            let mark = path.as_deref().and_then(|path| Mark::of(keyring.as_ref(), path));
+            let mark = path.as_deref().and_then(|path| Mark::of(Some(&keyring), path));
             let outside = if signs {
                 Outside::SignsHere
             } else {
                 Outside::Mark(mark.as_ref())
             };
-            look::seal_state(conn, keyring.as_ref(), outside, session.as_str())
+            let newest = known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .of(conn, session.as_str())?;
+            look::seal_state(conn, Some(&keyring), outside, session.as_str(), newest)
+        })
+        .await
+    }
+
+    pub(crate) async fn verify_sessions(
+        &self,
+        keyring: &Keyring,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<SessionsVerified, Error> {
+        let _one = self.verifying.lock().await;
+        let (keyring, after) = (keyring.clone(), after.map(str::to_owned));
+        let path = self.path.clone();
+        self.read(move |conn| {
+            let mark = path.as_deref().and_then(|path| Mark::of(Some(&keyring), path));
+            let outside = Outside::Mark(mark.as_ref());
+            look::verify_sessions(conn, &keyring, outside, (after.as_deref(), limit))
         })
         .await
     }
@@ -470,6 +497,7 @@ impl Sqlite {
         keyring: &Keyring,
         sessions: bool,
     ) -> Result<RecordVerified, Error> {
+        let _one = self.verifying.lock().await;
         let (keyring, path) = (keyring.clone(), self.path.clone());
         self.read(move |conn| {
             let mark = path.as_deref().and_then(|path| Mark::of(Some(&keyring), path));

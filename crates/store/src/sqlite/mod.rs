@@ -33,7 +33,7 @@ mod writer;
 mod tests;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -47,9 +47,8 @@ use crate::mark::Mark;
 use crate::{Error, Location, Open, Options};
 use fault::Fault;
 use open::{Missing, SchemaCheck};
-use writer::{Message, QUEUE, Signing, Task, Writer};
-
-use writer::Need;
+use seal::NewestSeals;
+use writer::{Message, Need, QUEUE, Signing, Task, Unsigned, Writer};
 
 /// The functions that run inside a transaction of the writing thread.
 mod write {
@@ -66,7 +65,7 @@ mod write {
         submit_input, take_over,
     };
     pub(super) use super::retain::{purge_some, restore, set_setting, soft_delete, soft_delete_some};
-    pub(super) use super::seal::{check, note_altered};
+    pub(super) use super::seal::{check, note_altered, stop_without_key};
     pub(super) use super::switch::move_switch;
 }
 
@@ -91,7 +90,9 @@ mod look {
     };
     pub(super) use super::retain::purgeable;
     pub(super) use super::schema::changes as schema_changes;
-    pub(super) use super::seal::{find_head, last_checkpoint, misfit, seal_state, verify_record};
+    pub(super) use super::seal::{
+        find_head, last_checkpoint, misfit, seal_state, verify_record, verify_sessions,
+    };
     pub(super) use super::switch::switch;
     pub(super) use super::trace::{facts, interactions, steps};
     pub(super) use super::usage::{tool_use, usage};
@@ -114,6 +115,10 @@ pub(crate) struct Sqlite {
     /// Readers that nobody uses at the moment.
     idle: Mutex<Vec<Connection>>,
     readers: Semaphore,
+    /// The newest seal of each session, as far as this process has looked.
+    newest_seals: Arc<Mutex<NewestSeals>>,
+    /// Checking the whole record reads for long. One at a time: the other readers stay free.
+    verifying: tokio::sync::Mutex<()>,
     /// Only for noticing what others wrote: the number means something to one connection alone.
     watcher: tokio::sync::Mutex<Option<Connection>>,
 }
@@ -184,6 +189,8 @@ impl Sqlite {
             thread: Mutex::new(thread),
             idle: Mutex::new(Vec::new()),
             readers: Semaphore::new(READERS),
+            newest_seals: Arc::new(Mutex::new(NewestSeals::default())),
+            verifying: tokio::sync::Mutex::new(()),
             watcher: tokio::sync::Mutex::new(None),
         })
     }
@@ -203,17 +210,22 @@ impl Sqlite {
         T: Send + 'static,
     {
         let need = if durable { Need::Synced } else { Need::Kept };
-        self.write_as(need, work)
+        self.write_as(need, work, None)
     }
 
-    /// The same, for what is needed as much as this.
-    fn write_as<T, F>(&self, need: Need, work: F) -> impl Future<Output = Result<T, Error>> + Send
+    /// The same, for what is needed as much as this, and how it is done where nothing can be signed.
+    fn write_as<T, F>(
+        &self,
+        need: Need,
+        work: F,
+        unsigned: Option<Unsigned<T>>,
+    ) -> impl Future<Output = Result<T, Error>> + Send
     where
         F: Fn(&Connection) -> Result<T, Fault> + Send + 'static,
         T: Send + 'static,
     {
         // On the heap before anything waits: callers' futures hold a pointer, not all that is to be kept.
-        let (job, answer) = Task::of(need, work);
+        let (job, answer) = Task::of(need, work, unsigned);
         async move {
             let jobs = self.jobs.as_ref().ok_or_else(|| Error::ReadOnly {
                 store: self.location.clone(),

@@ -2,8 +2,9 @@
 
 use interlock_protocol::{ContentHash, SessionId, Status, UserId, WorkerId};
 use jiff::Timestamp;
+use rusqlite::Connection;
 
-use super::{Need, Sqlite, look, write};
+use super::{Need, Sqlite, Unsigned, look, write};
 use crate::prepare::{Prepared, json, nanoseconds};
 use crate::store::Applied;
 use crate::{
@@ -45,16 +46,27 @@ impl Sqlite {
     pub(crate) async fn submit_input(
         &self,
         session: &SessionId,
-        input: String,
-        options: Option<String>,
+        (input, options): (String, Option<String>),
         limits: QueueLimits,
         now: Timestamp,
+        deed: Option<Deed>,
     ) -> Result<(), Error> {
         let (session, now) = (session.clone(), nanoseconds(now)?);
         let keyring = self.keyring().cloned();
+        let deed = match deed {
+            Some(deed) => {
+                let (done, details) = (nanoseconds(deed.at)?, json("the facts of a deed", &deed.details)?);
+                Some((deed, done, details))
+            }
+            None => None,
+        };
         self.write(true, move |conn| {
             write::check(conn, keyring.as_ref(), &session)?;
-            write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)
+            write::submit_input(conn, &session, (&input, options.as_deref()), limits, now)?;
+            if let Some((deed, done, details)) = &deed {
+                write::audit(conn, deed, *done, details)?;
+            }
+            Ok(())
         })
         .await
     }
@@ -233,18 +245,38 @@ impl Sqlite {
             }
             None => None,
         };
-        let need = match to {
-            SwitchMove::Stop { .. } => Need::Always,
-            SwitchMove::Resume { .. } => Need::Synced,
-        };
-        self.write_as(need, move |conn| {
+        let stops = matches!(to, SwitchMove::Stop { .. });
+        let need = if stops { Need::Always } else { Need::Synced };
+        // Nobody's name is written where anybody could have written it. Who did it is written down when that can be signed.
+        let unsigned = stops.then(|| {
+            let (to, by, owed) = (to.clone(), by.clone(), deed.clone());
+            let deed = deed.clone().map(|(deed, done, _)| (Deed { actor: None, ..deed }, done));
+            Unsigned {
+                work: Box::new(move |conn: &Connection| {
+                    let switch = write::move_switch(conn, &to, &by, at)?;
+                    if let Some((deed, done)) = &deed {
+                        write::stop_without_key(conn, deed, *done)?;
+                    }
+                    Ok(switch)
+                }),
+                owed,
+            }
+        });
+        let without_key = self.keyring().is_none();
+        let work = move |conn: &Connection| {
             let switch = write::move_switch(conn, &to, &by, at)?;
-            if let Some((deed, done, details)) = &deed {
-                write::audit(conn, deed, *done, details)?;
+            match &deed {
+                Some((deed, done, _)) if stops && without_key && look::last_checkpoint(conn)?.is_some() => {
+                    write::stop_without_key(conn, deed, *done)?;
+                }
+                Some((deed, done, details)) => {
+                    write::audit(conn, deed, *done, details)?;
+                }
+                None => {}
             }
             Ok(switch)
-        })
-        .await
+        };
+        self.write_as(need, work, unsigned).await
     }
 
     pub(crate) async fn create_user(&self, user: User) -> Result<User, Error> {

@@ -13,6 +13,9 @@ use super::fault::{Fault, text};
 use super::read::{TIMELINE, body, number, rows, runs, session_by_key, time, to_timeline};
 use crate::{Outline, Tally, TimelineEntry};
 
+/// How many edits of one call are followed back.
+const MOST_EDITS: usize = 1000;
+
 pub(crate) fn outline(conn: &Connection, id: &SessionId) -> Result<Outline, Fault> {
     let key = key_of(conn, id)?;
     let last_event: i64 = conn
@@ -56,25 +59,32 @@ pub(crate) fn not_run(conn: &Connection, id: &SessionId) -> Result<Vec<NotRunCal
         [key],
         body,
     )?;
-    let mut calls: Vec<NotRunCall> = holds.iter().filter_map(NotRunCall::of_hold).collect();
+    let mut calls = Vec::new();
+    for hold in &holds {
+        if let Some(call) = NotRunCall::of_hold(hold) {
+            calls.push(with_edits(conn, key, hold, call)?);
+        }
+    }
     let decided: BTreeSet<(ExecutionId, CallId)> = holds
         .iter()
         .map(|hold| (hold.plan.execution.clone(), hold.call.clone()))
         .collect();
     let refused: Vec<NotRunCall> = rows(
         conn,
-        "SELECT execution, updated_at, call_id, tool, code FROM timeline WHERE session = ? AND status = 'refused' \
+        "SELECT execution, updated_at, call_id, tool, code, hold FROM timeline WHERE session = ? AND status = 'refused' \
          AND call_kind = 'write' AND rule <> 'tool_known' ORDER BY key",
         [key],
         |row| {
             let word = |at: usize| row.get::<_, String>(at);
             let call = (text(&word(0)?)?, text(&word(2)?)?);
-            Ok(NotRunCall::refused(
-                call,
-                &text(&word(3)?)?,
-                text(&word(4)?)?,
-                time(row.get(1)?)?,
-            ))
+            let (code, at) = (text(&word(4)?)?, time(row.get(1)?)?);
+            if let Some(hold) = row.get::<_, Option<String>>(5)?
+                && let Some(hold) = hold_of(conn, key, &hold)?
+                && let Some(approved) = NotRunCall::refused_after_approval(&hold, code, at)
+            {
+                return with_edits(conn, key, &hold, approved);
+            }
+            Ok(NotRunCall::refused(call, &text(&word(3)?)?, code, at))
         },
     )?;
     calls.extend(
@@ -83,6 +93,36 @@ pub(crate) fn not_run(conn: &Connection, id: &SessionId) -> Result<Vec<NotRunCal
             .filter(|refused| !decided.contains(&(refused.execution.clone(), refused.call.clone()))),
     );
     Ok(calls)
+}
+
+/// A hold of a session.
+fn hold_of(conn: &Connection, session: i64, id: &str) -> Result<Option<Hold>, Fault> {
+    let found = rows(
+        conn,
+        "SELECT body FROM holds WHERE session = ?1 AND id = ?2",
+        params![session, id],
+        body,
+    )?;
+    Ok(found.into_iter().next())
+}
+
+/// Names what the model had proposed, where a person edited it: once or several times.
+fn with_edits(conn: &Connection, session: i64, hold: &Hold, call: NotRunCall) -> Result<NotRunCall, Fault> {
+    let Some(edited) = &hold.edited_from else {
+        return Ok(call);
+    };
+    let mut first = hold_of(conn, session, edited.hold.as_str())?;
+    // Each is older than the one that names it; the number of steps is bounded all the same.
+    for _ in 0..MOST_EDITS {
+        let Some(before) = first.as_ref().and_then(|hold| hold.edited_from.as_ref()) else {
+            break;
+        };
+        first = hold_of(conn, session, before.hold.as_str())?;
+    }
+    Ok(match first {
+        Some(first) => call.edited(&edited.by, &first.plan),
+        None => call,
+    })
 }
 
 fn tally(conn: &Connection, key: i64) -> Result<Tally, Fault> {

@@ -7,6 +7,8 @@
 //! Nothing is signed that somebody else wrote. A session whose rows were not what was signed before this transaction gets a
 //! seal that says so, for good; and entries of the audit log that were added without the key stay unsigned.
 
+use std::collections::HashMap;
+
 use interlock_protocol::{ContentHash, Status};
 use interlock_seal::{Keyring, PublicKey, Purpose, Signature};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -22,18 +24,20 @@ mod begin;
 mod checkpoint;
 mod links;
 mod order;
+mod stopped;
 mod verify;
 
-use begin::unsigned;
+use begin::{Tail, unsigned};
 pub(super) use begin::{adopt, begin};
 pub(super) use checkpoint::Signed;
 use checkpoint::checkpoint;
 pub(crate) use checkpoint::{find_head, last_checkpoint, misfit};
 use order::Signers;
 pub(super) use order::{Order, Outside};
+pub(super) use stopped::stop_without_key;
 pub(super) use verify::id_of;
 use verify::state_by;
-pub(crate) use verify::{check, seal_state, verify_record};
+pub(crate) use verify::{check, seal_state, verify_record, verify_sessions};
 
 /// What the first seal says in place of a session and a status.
 const GENESIS: &str = "genesis";
@@ -48,7 +52,7 @@ const OLDER: &str = "older:";
 const KEY_REPLACED: &str = "record.key_replaced";
 /// The entry of the audit log about such a session.
 const ALTERED_DEED: &str = "session.altered";
-/// What may be written without the key: whatever stops writes.
+/// What may be written without the key: that all writes are stopped.
 const WITHOUT_KEY: &str = "writes.stopped";
 
 /// How many bytes of the first seal say which session is the newest that is older than signing. The rest tells stores apart.
@@ -191,11 +195,52 @@ fn noted(conn: &Connection, id: &str) -> Result<Option<i64>, Fault> {
         .optional()?)
 }
 
-/// The same on any connection: looks at every seal.
-fn looked_up(conn: &Connection, id: &str) -> Result<Option<i64>, Fault> {
-    Ok(conn
-        .prepare_cached("SELECT max(number) FROM main.seals NOT INDEXED WHERE session = ?")?
-        .query_row([id], |row| row.get(0))?)
+/// The newest seal of each session, as far as somebody has looked. Only seals that were added since are read.
+#[derive(Debug, Default)]
+pub(super) struct NewestSeals {
+    /// The last seal that was looked at.
+    noted: i64,
+    /// The number of each session's newest seal, and whether it says that the session was removed.
+    by_session: HashMap<String, (i64, bool)>,
+}
+
+impl NewestSeals {
+    /// All of them, as this connection sees the store.
+    pub(super) fn all(conn: &Connection) -> Result<Self, Fault> {
+        let mut known = Self::default();
+        known.follow(conn)?;
+        Ok(known)
+    }
+
+    /// Reads what was added since, from the table itself and no index of it. Says where the seals end for this connection, which
+    /// may see an earlier state of the store than another one did.
+    fn follow(&mut self, conn: &Connection) -> Result<i64, Fault> {
+        let end = last(conn)?.map_or(0, |(number, _)| number);
+        if end > self.noted {
+            let mut statement = conn.prepare_cached(
+                "SELECT session, number, status = ? FROM main.seals NOT INDEXED WHERE number > ? ORDER BY number",
+            )?;
+            let mut rows = statement.query(params![REMOVED, self.noted])?;
+            while let Some(row) = rows.next()? {
+                self.by_session
+                    .insert(row.get(0)?, (row.get(1)?, row.get(2)?));
+            }
+            self.noted = end;
+        }
+        Ok(end)
+    }
+
+    /// The number of a session's newest seal.
+    pub(super) fn of(&mut self, conn: &Connection, session: &str) -> Result<Option<i64>, Fault> {
+        let end = self.follow(conn)?;
+        match self.by_session.get(session) {
+            // Another connection saw a newer one.
+            Some((number, _)) if *number > end => Ok(conn
+                .prepare_cached("SELECT max(number) FROM main.seals NOT INDEXED WHERE session = ?")?
+                .query_row([session], |row| row.get(0))?),
+            found => Ok(found.map(|(number, _)| *number)),
+        }
+    }
 }
 
 fn seal_row(conn: &Connection, number: i64) -> Result<Option<Kept>, Fault> {
@@ -271,7 +316,7 @@ impl Watch {
         *self.good.borrow_mut() = signed;
     }
 
-    /// Asked at the beginning of a transaction.
+    /// Asked at the beginning of a transaction. Says in the audit log if writes were stopped without the key.
     pub(super) fn is_signed(&self, conn: &Connection, keyring: &Keyring) -> Result<bool, Fault> {
         type Row = (Signed, (i64, Vec<u8>), (i64, Vec<u8>), Vec<u8>);
         let signed: Option<Row> = conn
@@ -289,7 +334,7 @@ impl Watch {
             })
             .optional()?;
         let Some(((number, signature), audit, seal, key)) = signed else {
-            return Ok(self.good.borrow().0 == 0 && unsigned(conn, keyring)?.is_none());
+            return Ok(self.good.borrow().0 == 0 && unsigned(conn, keyring)? == Tail::Signed);
         };
         let end: (i64, Vec<u8>) = conn
             .prepare_cached("SELECT number, hash FROM audit_end")?
@@ -308,7 +353,14 @@ impl Watch {
                 "checkpoint {number} is signed by another key than the one that signs now"
             ))
         } else {
-            unsigned(conn, keyring)?
+            match unsigned(conn, keyring)? {
+                Tail::Signed => None,
+                Tail::Stopped(by) => {
+                    by.note(conn)?;
+                    None
+                }
+                Tail::Wrong(why) => Some(why),
+            }
         };
         match why {
             None => {

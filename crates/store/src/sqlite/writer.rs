@@ -1,6 +1,6 @@
 //! The one thread that writes. It takes whatever waits, writes it in one transaction, and answers when that is kept.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use interlock_seal::Keyring;
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::fault::Fault;
 use super::{schema, seal};
 use crate::mark::Mark;
-use crate::{Error, Location};
+use crate::{Deed, Error, Location};
 
 /// How many jobs can wait before whoever brings more has to wait.
 pub(super) const QUEUE: usize = 256;
@@ -31,15 +31,29 @@ pub(crate) enum Need {
 pub(super) trait Job: Send {
     fn need(&self) -> Need;
     fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
+    /// The same, where nothing can be signed.
+    fn run_unsigned(&mut self, conn: &Connection) -> Result<(), Fault>;
+    /// What the audit log is to say about it as soon as that can be signed.
+    fn owed(&self) -> Option<Owed>;
     fn reply(self: Box<Self>, kept: Result<(), Fault>);
 }
 
 /// A job made of a function, and whoever waits for its answer.
 pub(super) struct Task<F, T> {
     work: F,
+    unsigned: Option<Unsigned<T>>,
     need: Need,
     answer: Option<T>,
     waiting: oneshot::Sender<Result<T, Fault>>,
+}
+
+/// An entry of the audit log: what was done, when, and its facts as they are kept.
+pub(super) type Owed = (Deed, i64, String);
+
+/// How something is done where nothing can be signed, and what the audit log says about it later.
+pub(super) struct Unsigned<T> {
+    pub(super) work: Box<dyn Fn(&Connection) -> Result<T, Fault> + Send>,
+    pub(super) owed: Option<Owed>,
 }
 
 impl<F, T> Task<F, T>
@@ -47,10 +61,15 @@ where
     F: Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     T: Send + 'static,
 {
-    pub(super) fn of(need: Need, work: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>) {
+    pub(super) fn of(
+        need: Need,
+        work: F,
+        unsigned: Option<Unsigned<T>>,
+    ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>) {
         let (waiting, answer) = oneshot::channel();
         let task = Self {
             work,
+            unsigned,
             need,
             answer: None,
             waiting,
@@ -71,6 +90,18 @@ where
     fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.answer = Some((self.work)(conn)?);
         Ok(())
+    }
+
+    fn run_unsigned(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.answer = Some(match &self.unsigned {
+            Some(unsigned) => (unsigned.work)(conn)?,
+            None => (self.work)(conn)?,
+        });
+        Ok(())
+    }
+
+    fn owed(&self) -> Option<Owed> {
+        self.unsigned.as_ref().and_then(|unsigned| unsigned.owed.clone())
     }
 
     fn reply(self: Box<Self>, kept: Result<(), Fault>) {
@@ -141,6 +172,8 @@ pub(super) struct Writer {
     signing: Option<Signing>,
     /// Whether commits reach the disk before they return, as the connection is set now.
     full: bool,
+    /// What was done while nothing could be signed.
+    owed: RefCell<Vec<Owed>>,
 }
 
 /// What became of one job of a group that was kept.
@@ -161,6 +194,7 @@ impl Writer {
             location,
             signing,
             full: false,
+            owed: RefCell::new(Vec::new()),
         }
     }
 
@@ -232,10 +266,10 @@ impl Writer {
     fn together(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Vec<Outcome>, Failed> {
         self.sync(jobs.iter().any(|job| job.need() != Need::Kept))
             .map_err(Failed::ToBegin)?;
-        if let Some(outcomes) = self.attempt(jobs, |writer, job| writer.plainly(job))? {
-            return Ok(outcomes);
+        let mut outcomes = self.attempt(jobs, |writer, job| writer.plainly(job))?;
+        if outcomes.is_none() {
+            outcomes = self.attempt(jobs, |writer, job| writer.apart(job))?;
         }
-        let outcomes = self.attempt(jobs, |writer, job| writer.apart(job))?;
         outcomes
             .ok_or_else(|| Failed::OnTheWay(Error::Database("a savepoint did not hold".to_owned()).into()))
     }
@@ -257,11 +291,14 @@ impl Writer {
             },
             None => true,
         };
-        let kept = jobs
-            .iter_mut()
-            .map(|job| way(self, &mut **job).transpose())
-            .collect::<Option<Result<Vec<_>, _>>>()
-            .transpose()
+        let kept = self
+            .pay(log_is_signed)
+            .and_then(|()| {
+                jobs.iter_mut()
+                    .map(|job| way(self, &mut **job).transpose())
+                    .collect::<Option<Result<Vec<_>, _>>>()
+                    .transpose()
+            })
             .and_then(|outcomes| {
                 if outcomes.is_some() {
                     let signed = match &self.signing {
@@ -277,6 +314,9 @@ impl Writer {
                     if let (Some(signing), Some(signed)) = (&self.signing, signed) {
                         signing.watch.wrote(signed);
                     }
+                    if log_is_signed {
+                        self.owed.borrow_mut().clear();
+                    }
                     self.follow();
                 }
                 Ok(outcomes)
@@ -285,19 +325,32 @@ impl Writer {
         kept.map_err(Failed::OnTheWay)
     }
 
+    /// Writes down who did what while nothing could be signed: this process knows it.
+    fn pay(&self, log_is_signed: bool) -> Result<(), Fault> {
+        if log_is_signed {
+            for (deed, at, details) in self.owed.borrow().iter() {
+                super::audit::audit(&self.conn, deed, *at, details)?;
+            }
+        }
+        Ok(())
+    }
+
     /// One transaction of which nothing is signed, whatever else was changed in it: the rows of a session that were changed are
     /// found, because its seal does not fit them.
     fn without_signing(&mut self, job: &mut dyn Job) -> Outcome {
         self.sync(true)?;
         self.execute("BEGIN IMMEDIATE")?;
         let kept = job
-            .run(&self.conn)
+            .run_unsigned(&self.conn)
             .and_then(|()| match &self.signing {
                 Some(_) => seal::forget_changes(&self.conn),
                 None => Ok(()),
             })
             .and_then(|()| self.execute("COMMIT"));
         self.roll_back();
+        if kept.is_ok() {
+            self.owed.borrow_mut().extend(job.owed());
+        }
         kept
     }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use interlock_protocol::Status;
+use interlock_protocol::{Status, UserId};
 use interlock_seal::Keyring;
-use interlock_store::{Error, NewSession, SealState, Store, Submitted, SwitchMove};
+use interlock_store::{AuditFilter, Deed, Error, NewSession, SealState, Store, Submitted, SwitchMove};
 use rusqlite::Connection;
 
 use crate::marks::{Place, deed, ended, signer, verify};
@@ -114,8 +114,18 @@ async fn writes_are_stopped_while_something_is_planted() {
     assert!(store.switch().await.unwrap().stopped);
     assert_eq!(store.last_checkpoint().await.unwrap(), before);
     conn.execute_batch("DROP TRIGGER evil").unwrap();
-    // That writes were stopped is signed now; what the trigger wrote is not.
+    // That writes were stopped is signed now; what the trigger wrote is not. The entry that could not be signed names nobody; who
+    // it was is written down by the process that knows.
     store.audit(deed("user.created", 6)).await.unwrap();
+    assert_eq!(
+        told(&store).await,
+        [
+            (None, "writes.stopped".to_owned()),
+            (None, "record.unsigned_stop".to_owned()),
+            (Some("ada".to_owned()), "writes.stopped".to_owned()),
+            (Some("ada".to_owned()), "user.created".to_owned()),
+        ]
+    );
     let state = store.seal_of(&session_id(1)).await.unwrap();
     assert!(matches!(state, SealState::Altered { .. }), "{state:?}");
     assert!(store.seal_of(&session_id(2)).await.unwrap().is_intact());
@@ -126,6 +136,160 @@ async fn writes_are_stopped_while_something_is_planted() {
         .map(|problem| problem.place.as_str())
         .collect();
     assert_eq!(places, [session_id(1).as_str()]);
+    store.close().await;
+}
+
+/// Who did what, in order, but for what the log says about sessions.
+async fn told(store: &Store) -> Vec<(Option<String>, String)> {
+    let filter = AuditFilter {
+        limit: 100,
+        ..AuditFilter::default()
+    };
+    let mut entries = store.audit_entries(&filter).await.unwrap();
+    entries.reverse();
+    let named = |actor: Option<UserId>| actor.map(|actor| actor.to_string());
+    entries
+        .into_iter()
+        .filter(|entry| !entry.deed.action.starts_with("session."))
+        .map(|entry| (named(entry.deed.actor), entry.deed.action))
+        .collect()
+}
+
+/// One entry that stops all writes is signed although it was written without the key, if it can be true, and only together with an
+/// entry that says so. Nothing else is, and nobody gets words put into their mouth.
+#[tokio::test]
+async fn a_stop_without_the_key_is_signed_only_as_that() {
+    let on = "INSERT OR REPLACE INTO settings VALUES ('kill_switch', 'engaged')";
+    let off = "INSERT OR REPLACE INTO settings VALUES ('kill_switch', 'released')";
+    let stop = |change: fn(&mut Deed)| {
+        let mut deed = Deed {
+            actor: Some("local:root".parse().unwrap()),
+            details: serde_json::json!({ "reason": "it burns" }),
+            ..deed("writes.stopped", 4)
+        };
+        change(&mut deed);
+        deed
+    };
+    let right = stop(|_| {});
+    for (what, switch, entries, signed) in [
+        ("by a user of this machine", on, vec![right.clone()], true),
+        ("by nobody", on, vec![stop(|deed| deed.actor = None)], true),
+        (
+            "without a reason",
+            on,
+            vec![stop(|deed| deed.details = serde_json::json!({ "reason": null }))],
+            true,
+        ),
+        ("while writes go on", off, vec![right.clone()], false),
+        ("twice", on, vec![right.clone(), right.clone()], false),
+        (
+            "by somebody else",
+            on,
+            vec![stop(|deed| deed.actor = Some("zoe".parse().unwrap()))],
+            false,
+        ),
+        (
+            "before the entry before it",
+            on,
+            vec![stop(|deed| deed.at = at(0))],
+            false,
+        ),
+        (
+            "in the future",
+            on,
+            vec![stop(|deed| deed.at = at(3_600))],
+            false,
+        ),
+        (
+            "about something",
+            on,
+            vec![stop(|deed| deed.subject = Some("ses_1".to_owned()))],
+            false,
+        ),
+        (
+            "with more to say",
+            on,
+            vec![stop(|deed| deed.details = serde_json::json!({ "approved_by": "zoe" }))],
+            false,
+        ),
+        (
+            "with a reason that is none",
+            on,
+            vec![stop(|deed| deed.details = serde_json::json!({ "reason": { "by": "zoe" } }))],
+            false,
+        ),
+        (
+            "another deed",
+            on,
+            vec![stop(|deed| deed.action = "writes.resumed".to_owned())],
+            false,
+        ),
+    ] {
+        // While a process runs, and when one starts.
+        for running in [false, true] {
+            let case = format!("{what}, running {running}");
+            let place = Place::new();
+            let mut store = place.open().unwrap();
+            ended(&store, 1).await;
+            store.audit(deed("user.created", 1)).await.unwrap();
+            if !running {
+                store.close().await;
+            }
+            let outsider = Store::open_without_key(&place.options()).unwrap();
+            place.forge(switch);
+            for entry in &entries {
+                outsider.audit(entry.clone()).await.unwrap();
+            }
+            outsider.close().await;
+            if !running {
+                match place.open() {
+                    Ok(opened) => store = opened,
+                    Err(error) => {
+                        assert!(!signed && matches!(error, Error::Unsigned { .. }), "{case}: {error}");
+                        continue;
+                    }
+                }
+            }
+            store.audit(deed("user.removed", 5)).await.unwrap();
+            let told = told(&store).await;
+            let noted = told.iter().any(|(_, action)| action == "record.unsigned_stop");
+            let verified = store.verify_record(&place.keyring(), true).await.unwrap();
+            assert_eq!((noted, verified.holds()), (signed, signed), "{case}: {told:?}");
+            if signed {
+                let actions: Vec<&str> = told.iter().map(|(_, action)| action.as_str()).collect();
+                let expected = ["user.created", "writes.stopped", "record.unsigned_stop", "user.removed"];
+                assert_eq!(actions, expected, "{case}");
+            }
+            store.close().await;
+        }
+    }
+}
+
+/// However often writes are stopped without the key, the next process with the key opens the store.
+#[tokio::test]
+async fn writes_are_stopped_again_and_again_without_the_key() {
+    let place = Place::new();
+    let store = place.open().unwrap();
+    ended(&store, 1).await;
+    store.audit(deed("user.created", 9)).await.unwrap();
+    store.close().await;
+    let root: UserId = "local:root".parse().unwrap();
+    for second in [3, 4, 5] {
+        let outsider = Store::open_without_key(&place.options()).unwrap();
+        let stop = SwitchMove::Stop { reason: None };
+        // The clock went back.
+        let deed = Deed {
+            actor: Some(root.clone()),
+            ..deed("writes.stopped", second)
+        };
+        outsider.move_switch(stop, &root, at(second), Some(deed)).await.unwrap();
+        assert!(outsider.switch().await.unwrap().stopped);
+        outsider.close().await;
+    }
+    let store = place.open().unwrap();
+    assert!(store.verify_record(&place.keyring(), true).await.unwrap().holds());
+    let actions: Vec<String> = told(&store).await.into_iter().map(|(_, action)| action).collect();
+    assert_eq!(actions, ["user.created", "writes.stopped", "record.unsigned_stop"]);
     store.close().await;
 }
 

@@ -478,14 +478,12 @@ async fn a_change_that_is_met_is_in_the_audit_log() {
 }
 
 /// Entries that were added without the key are not signed: at the next start the store is refused, and while a process runs
-/// the end of the log stays unsigned. What stops writes may be written without the key.
+/// the end of the log stays unsigned.
 #[tokio::test]
 async fn entries_that_were_added_without_the_key_are_not_signed() {
-    for (action, refused) in [
-        ("hold.approved", true),
-        ("writes.resumed", true),
-        ("writes.stopped", false),
-    ] {
+    // Not even the last one, under a name that anybody can write.
+    for action in ["hold.approved", "writes.resumed", "writes.stopped"] {
+        let refused = true;
         let place = Place::new();
         let store = place.open().unwrap();
         ended(&store, 1).await;

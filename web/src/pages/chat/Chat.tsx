@@ -12,6 +12,7 @@ import { Icon } from '../../ui/icons';
 import { useShortcut } from '../../ui/shortcuts';
 import { Empty, Failed, Loading, problemOf } from '../../ui/States';
 import { isOpen, StatusBadge } from '../../ui/Status';
+import { Altered } from '../session/Altered';
 import { useFill } from '../session/fill';
 import { useSessionWatch } from '../session/watch';
 import classes from './chat.module.css';
@@ -242,6 +243,7 @@ function OldChat({ id }: { id: string }) {
         {detail && <StatusBadge status={detail.status} />}
         <Anchor component={Link} size="sm" to={`/sessions/${id}`}>Evidence &amp; tools</Anchor>
       </header>
+      {detail && <Altered head={detail.head} />}
       {partial !== undefined && <Failed error={partial} retry={watch.retry} />}
       {detail ? <Talk detail={detail} state={state} ready={ready} asking={asking} /> : <div className={classes.start}><Loading what="the conversation" lines={6} /></div>}
       {detail && <Box session={detail} onAsked={watch.refresh} />}

@@ -72,7 +72,8 @@ export function Talk({ detail, state, ready, asking }: TalkProps) {
         );
       }
       const grounded = turn.last && detail.full_answer === turn.row.text;
-      const head = turn.row.head ?? (turn.last ? detail.head : undefined);
+      // The newest is as the record says now.
+      const head = grounded ? detail.head : turn.row.head ?? (turn.last ? detail.head : undefined);
       const withheld = turn.row.replaced !== undefined || head?.withheld === 'claim';
       return (
         <div className={classes.turn}>

@@ -14,6 +14,7 @@ import { problemOf } from '../../ui/States';
 import { isOpen, StatusBadge } from '../../ui/Status';
 import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge } from '../../ui/Tone';
+import { Altered } from './Altered';
 import classes from './session.module.css';
 
 function tell(error: unknown): void {
@@ -91,6 +92,7 @@ export function Header({ detail, resource, onChanged }: HeaderProps) {
 
   return (
     <header>
+      <Altered head={detail.head} />
       <Group justify="space-between" align="flex-start" gap="sm" wrap="nowrap">
         <div className="grow">
           <Title order={1} size="h4" lineClamp={2} title={detail.title}>{detail.title}</Title>

@@ -10,8 +10,9 @@ import { composed } from '../../lib/visible';
 import { Answer } from './Answer';
 
 const head: Schemas['Head'] = {
+  record: { state: 'signed', what: null }, earlier_not_run: 0,
   actions: [], earlier_actions: 0, readings: 0, earlier_readings: 0, support: 'unsupported', backed: 0, unbacked: 0, hidden: 0,
-  not_run: [{ reason: 'denied', what: 'restart', resource: 'lxc:delly:105', name: 'jellyfin', by: 'anna', code: null, count: 1 }],
+  not_run: [{ reason: 'denied', what: 'restart', resource: 'lxc:delly:105', name: 'jellyfin', by: 'anna', code: null, approved_by: null, edited_by: null, edited_from: null, count: 1 }],
   lines: [{ tone: 'fact', text: 'No action was taken.' }, { tone: 'fact', text: '1 write was denied by anna: restart on jellyfin (lxc:delly:105)' }, { tone: 'unknown', text: 'No reading was taken. The whole answer is unsupported.' }],
 };
 const detail = (full_answer: string) => ({

@@ -7,7 +7,7 @@ import { useState } from 'react';
 
 import { api, type ApiError, type Schemas } from '../../api/client';
 import { serverNow } from '../../lib/clock';
-import { count } from '../../lib/format';
+import { count, plural } from '../../lib/format';
 import { useUrl } from '../../lib/url';
 import { Mono } from '../../ui/Code';
 import { JsonView } from '../../ui/Json';
@@ -16,6 +16,7 @@ import { type Column, DataTable } from '../../ui/Table';
 import { Ago } from '../../ui/Time';
 import { ToneIcon } from '../../ui/Tone';
 import { usePages } from './pages';
+import { type Verdict, verifyAll } from './verify';
 
 type Entry = Schemas['AuditEntry'];
 
@@ -70,8 +71,9 @@ export function Audit() {
 
 function Verify() {
   const [at, setAt] = useState<string>();
-  const check = useMutation<Schemas['AuditCheck'], ApiError>({
-    mutationFn: () => api.get<Schemas['AuditCheck']>('/audit/verify'),
+  const [soFar, setSoFar] = useState(0);
+  const check = useMutation<Verdict, ApiError>({
+    mutationFn: () => { setSoFar(0); return verifyAll((path) => api.get<Schemas['AuditCheck']>(path), setSoFar); },
     onSuccess: () => { setAt(new Date(serverNow()).toISOString()); },
   });
   const verdict = check.data;
@@ -82,15 +84,15 @@ function Verify() {
           {verdict && <ToneIcon tone={verdict.intact ? 'verified' : 'failed'} />}
           <Text size="sm">
             {check.isPending
-              ? 'Checking every entry…'
+              ? soFar === 0 ? 'Checking the log and the sessions…' : `Checking the sessions: ${count(soFar)} so far…`
               : !verdict
-                ? 'Each entry contains the hash of the previous one, so a changed entry is detected.'
+                ? 'Each entry contains the hash of the previous one, and the rows of each session are signed, so a change is detected.'
                 : verdict.intact
-                  ? <>Verified: all {count(verdict.entries)} entries are intact; the last hash is <Mono title={verdict.head}>{verdict.head.slice(0, 16)}</Mono>. Checked <Ago at={at} />.</>
-                  : <>Not intact: {verdict.problem ?? 'an entry does not match'}. The log was changed by a person or by a disk error. First make a copy of the store.</>}
+                  ? <>Verified: all {count(verdict.entries)} entries are intact{verdict.signed ? `, and so ${verdict.sessions === 1 ? 'is' : 'are'} ${plural(verdict.sessions, 'session')}` : ''}; the last hash is <Mono title={verdict.head}>{verdict.head.slice(0, 16)}</Mono>. Checked <Ago at={at} />.{verdict.signed ? '' : ' The store is not signed, so sessions were not checked.'}</>
+                  : <>Not intact: {verdict.problems[0] ?? 'an entry does not match'}{verdict.problems.length > 1 ? ` (${count(verdict.problems.length)} problems)` : ''}. The record was changed by a person or by a disk error. First make a copy of the store, then run <Mono>interlock audit verify</Mono>.</>}
           </Text>
         </Group>
-        <Button size="xs" variant="default" loading={check.isPending} onClick={() => { check.mutate(); }}>Verify log</Button>
+        <Button size="xs" variant="default" loading={check.isPending} onClick={() => { check.mutate(); }}>Verify record</Button>
       </Group>
       {check.error && <Failed error={check.error} />}
     </Paper>

@@ -5,9 +5,10 @@ use interlock_seal::Keyring;
 use rusqlite::Connection;
 
 use super::checkpoint::{checkpoint, last_checkpoint, misfit};
+use super::stopped::{self, StoppedWithoutKey};
 use super::{
-    GENESIS, KEY_REPLACED, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, Order, Outside, Signers, WITHOUT_KEY,
-    add, last, note_seals, seal, seal_row,
+    GENESIS, KEY_REPLACED, Kept, NEWEST_OLDER, NOTE_CHANGES, OLDER, Order, Outside, Signers, add, last,
+    note_seals, seal, seal_row,
 };
 use crate::mark::Mark;
 use crate::sqlite::audit::{added_after, audit};
@@ -133,13 +134,13 @@ pub(super) fn begin_signing(
         {
             return Err(Error::KeyOrder { why }.into());
         }
-        let (sessions, entries) = (sessions(conn)?, unsigned(conn, keyring)?);
-        match entries {
-            _ if !signed && (sessions > 0 || entries.is_some()) => {
-                return Err(Error::Unsealed { sessions }.into());
-            }
-            Some(why) => return Err(Error::Unsigned { why }.into()),
-            None => {}
+        let sessions = sessions(conn)?;
+        match unsigned(conn, keyring)? {
+            Tail::Wrong(_) if !signed => return Err(Error::Unsealed { sessions }.into()),
+            _ if !signed && sessions > 0 => return Err(Error::Unsealed { sessions }.into()),
+            Tail::Wrong(why) => return Err(Error::Unsigned { why }.into()),
+            Tail::Stopped(by) => by.note(conn)?,
+            Tail::Signed => {}
         }
     }
     if !signed {
@@ -289,14 +290,24 @@ pub(super) fn newest_fits(conn: &Connection, keyring: &Keyring) -> Result<(), Fa
     }
 }
 
-/// Why the end of the audit log must not be signed: something other than a stop of all writes was added to it, or it was
-/// cut, since the last checkpoint. Asked when no transaction of this process has added to it.
-pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<String>, Fault> {
+/// What was done to the store without the signing key since the last checkpoint.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Nothing.
+    Signed,
+    /// Writes were stopped, by the entry of this number.
+    Stopped(StoppedWithoutKey),
+    /// The end of the audit log must not be signed, and why.
+    Wrong(String),
+}
+
+/// Asked when no transaction of this process has added to the audit log.
+pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Tail, Fault> {
     let signed = last_checkpoint(conn)?;
     if let Some(checkpoint) = &signed
         && !checkpoint.verifies(keyring)
     {
-        return Ok(Some(format!(
+        return Ok(Tail::Wrong(format!(
             "checkpoint {} is not signed by a key that is trusted",
             checkpoint.number
         )));
@@ -311,18 +322,25 @@ pub(super) fn unsigned(conn: &Connection, keyring: &Keyring) -> Result<Option<St
         .transpose()?
         .flatten()
     {
-        return Ok(Some(why));
+        return Ok(Tail::Wrong(why));
     }
     let sealed = signed.as_ref().map_or(0, |signed| signed.seal_number);
     if let Some((newest, _)) = last(conn)?
         && signed.is_some()
         && u64::try_from(newest).ok() != Some(sealed)
     {
-        return Ok(Some(format!(
+        return Ok(Tail::Wrong(format!(
             "there are seals up to {newest}, and the last checkpoint signs {sealed}"
         )));
     }
-    added_after(conn, entry, &hash, WITHOUT_KEY)
+    Ok(match added_after(conn, entry, &hash)? {
+        Err(why) => Tail::Wrong(why),
+        Ok(added) if added.is_empty() => Tail::Signed,
+        Ok(added) => match stopped::judge(conn, signed.as_ref(), &added)? {
+            Ok(stopped) => Tail::Stopped(stopped),
+            Err(why) => Tail::Wrong(why),
+        },
+    })
 }
 
 #[cfg(test)]
@@ -331,7 +349,7 @@ mod tests {
 
     use super::*;
     use crate::seal::SealState;
-    use crate::sqlite::seal::seal_state;
+    use crate::sqlite::seal::{NewestSeals, seal_state};
 
     /// An earlier version wrote the number of the newest older session into the first seal, and no seal for each of them.
     #[test]
@@ -346,7 +364,10 @@ mod tests {
         .unwrap();
         let parts = 1_i64.to_be_bytes().to_vec();
         add(&conn, &keyring, (GENESIS, GENESIS, 1), parts).unwrap();
-        let state = || seal_state(&conn, Some(&keyring), Outside::Mark(None), "ses_1").unwrap();
+        let state = || {
+            let newest = NewestSeals::all(&conn).unwrap().of(&conn, "ses_1").unwrap();
+            seal_state(&conn, Some(&keyring), Outside::Mark(None), "ses_1", newest).unwrap()
+        };
         assert!(matches!(state(), SealState::Altered { .. }), "{:?}", state());
         let begin = |found| begin_signing(&conn, &keyring, None, found);
         assert_eq!(begin(Found::Checked), Err(Error::Unsealed { sessions: 1 }.into()));

@@ -85,6 +85,15 @@ pub(super) fn walk_links(conn: &Connection, found: &mut RecordVerified) -> Resul
             format!("{strays} of its rows name another session than the model call that they belong to");
         found.problem("table usage", what);
     }
+    let strays: i64 = conn.query_row(
+        "SELECT count(*) FROM main.tokens t NOT INDEXED JOIN main.holds h ON h.id = t.hold WHERE t.session IS NOT h.session",
+        [],
+        |row| row.get(0),
+    )?;
+    if strays > 0 {
+        let what = format!("{strays} of its rows name another session than the hold that they belong to");
+        found.problem("table tokens", what);
+    }
     Ok(())
 }
 

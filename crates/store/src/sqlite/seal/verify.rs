@@ -2,33 +2,34 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use interlock_protocol::{ContentHash, SessionId};
+use interlock_protocol::{ContentHash, SessionId, Status};
 use interlock_seal::Keyring;
 use rusqlite::Connection;
 
 use super::checkpoint::{CHECKPOINT, entry_hash, misfit, to_checkpoint};
 use super::links::walk_links;
 use super::{
-    ALTERED, COLUMNS, GENESIS, Kept, OLDER, Outside, REMOVED, SIGNED_TABLES, Signers, is_worked_on,
-    looked_up, noted, seal_row, unmarked,
+    ALTERED, COLUMNS, GENESIS, Kept, NewestSeals, OLDER, Outside, REMOVED, SIGNED_TABLES, Signers,
+    is_worked_on, noted, seal_row, unmarked,
 };
 use crate::Error;
 use crate::mark::Mark;
-use crate::seal::{MarkState, Problem, RecordVerified, SealState};
+use crate::seal::{MarkState, Problem, RecordVerified, SealState, SessionsVerified};
 use crate::sqlite::audit::verify_audit;
 use crate::sqlite::digest;
 use crate::sqlite::fault::{Fault, text};
 use crate::sqlite::{frozen, open, schema};
 
-/// Whether a session's rows are what was signed.
+/// Whether a session's rows are what was signed. Its newest seal has this number.
 pub(crate) fn seal_state(
     conn: &Connection,
     keyring: Option<&Keyring>,
     outside: Outside<'_>,
     id: &str,
+    newest: Option<i64>,
 ) -> Result<SealState, Fault> {
     match keyring {
-        Some(keyring) => state_by(conn, &Signers::new(keyring, outside), id, looked_up(conn, id)?),
+        Some(keyring) => state_by(conn, &Signers::new(keyring, outside), id, newest),
         None => Ok(SealState::Unsigned),
     }
 }
@@ -62,11 +63,17 @@ pub(super) fn state_by(
         });
     }
     let signed = unmarked(&row.status);
+    // Whoever changed the row chose the word.
+    let shown = if status.parse::<Status>().is_ok() {
+        status.as_str()
+    } else {
+        "unknown"
+    };
     if is_worked_on(&status) {
         // Only the one who holds the key can say that somebody works on it: nobody else can reopen what is over.
         if !is_worked_on(signed) {
             return altered(format!(
-                "its status is `{status}`, and what was signed is `{signed}`"
+                "its status is `{shown}`, and what was signed is `{signed}`"
             ));
         }
         let changed = frozen::changed(conn, key, &row.parts)?;
@@ -83,7 +90,7 @@ pub(super) fn state_by(
     }
     if row.parts.is_empty() || signed != status {
         return altered(format!(
-            "its status is `{status}`, and what was signed is `{signed}`"
+            "its status is `{shown}`, and what was signed is `{signed}`"
         ));
     }
     Ok(if row.status.starts_with(OLDER) {
@@ -190,6 +197,7 @@ fn verify_rows(
     }
     if sessions {
         walk_links(conn, &mut found)?;
+        walk_catalogues(conn, &mut found)?;
         walk_sessions(conn, &signers, &walked.newest, &mut found)?;
     }
     Ok(found)
@@ -365,6 +373,87 @@ fn walk_sessions(
             SealState::Older => found.sessions_older += 1,
             SealState::Unsigned => {}
             SealState::Altered { what } => found.problem(id, what),
+        }
+    }
+    Ok(())
+}
+
+/// Checks the rows of some sessions: those whose ids come after this one, in the order of their ids.
+pub(crate) fn verify_sessions(
+    conn: &Connection,
+    keyring: &Keyring,
+    outside: Outside<'_>,
+    (after, limit): (Option<&str>, usize),
+) -> Result<SessionsVerified, Fault> {
+    let mut ids: BTreeSet<String> = conn
+        .prepare_cached("SELECT id FROM main.sessions NOT INDEXED WHERE deleted_at IS NOT 0")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let newest = NewestSeals::all(conn)?.by_session;
+    let sealed = newest.iter();
+    ids.extend(
+        sealed
+            .filter(|(id, (_, removed))| !removed && *id != GENESIS)
+            .map(|(id, _)| id.clone()),
+    );
+    let signers = Signers::new(keyring, outside);
+    let mut found = SessionsVerified::default();
+    let mut rest = ids
+        .into_iter()
+        .filter(|id| after.is_none_or(|after| id.as_str() > after))
+        .peekable();
+    while let Some(id) = rest.next() {
+        match state_by(conn, &signers, &id, newest.get(&id).map(|(number, _)| *number))? {
+            SealState::Intact(_) => found.intact += 1,
+            SealState::InProgress => found.in_progress += 1,
+            SealState::Older => found.older += 1,
+            SealState::Unsigned => {}
+            SealState::Altered { what } => found.altered.push(Problem {
+                place: id.clone(),
+                what,
+            }),
+        }
+        found.checked += 1;
+        if found.checked >= limit as u64 {
+            found.next = rest.peek().is_some().then_some(id);
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Every catalogue of tools says what its hash says, and those that runs were decided with are there.
+fn walk_catalogues(conn: &Connection, found: &mut RecordVerified) -> Result<(), Fault> {
+    let mut kept = BTreeSet::new();
+    let mut statement = conn.prepare("SELECT hash, body FROM main.catalogues")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (hash, body): (String, String) = (row.get(0)?, row.get(1)?);
+        let says = serde_json::from_str(&body).map(|body| ContentHash::of_json(&body).to_string());
+        if says.is_ok_and(|says| says == hash) {
+            kept.insert(hash);
+        } else {
+            found.problem(
+                format!("catalogue {hash}"),
+                "its content was changed: it does not have this hash",
+            );
+            kept.insert(hash);
+        }
+    }
+    let named: Vec<(String, i64)> = conn
+        .prepare(
+            "SELECT coalesce(CASE WHEN json_valid(input) THEN input ->> '$.rules.catalogue' END, ''), count(DISTINCT run) \
+             FROM main.steps NOT INDEXED WHERE CASE WHEN json_valid(input) THEN input ->> '$.ask' END = 'open' GROUP BY 1",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (hash, runs) in named {
+        if !kept.contains(&hash) {
+            let what = format!(
+                "it is missing, and {runs} {} decided with it: the catalogue was removed, or an earlier version did not keep it",
+                if runs == 1 { "run was" } else { "runs were" }
+            );
+            found.problem(format!("catalogue {hash}"), what);
         }
     }
     Ok(())
