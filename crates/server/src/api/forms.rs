@@ -152,7 +152,7 @@ pub(super) fn detail(
             .map(str::to_owned),
         input: session.submitted.input,
         last_sequence: last_event.get(),
-        can_ask: ended && session.deleted_at.is_none(),
+        can_ask: ended && session.deleted_at.is_none() && !head.is_altered(),
         can_cancel: !ended && !session.cancel_requested,
         deleted_at: session.deleted_at,
     }

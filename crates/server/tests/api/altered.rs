@@ -96,6 +96,8 @@ async fn a_session_that_was_changed_says_so_first_on_every_surface() {
         let head = place.get("vera", &path).await.ok(200)["head"].clone();
         assert_eq!(head["record"]["state"], "altered", "{table}");
         assert_eq!(head["lines"][0]["tone"], "failed", "{table}");
+        let detail = place.get("vera", &path).await.ok(200);
+        assert_eq!(detail["can_ask"], false, "{table}");
         let restored = format!("UPDATE {table} SET {column} = ?1 WHERE {column} = coalesce(?1, '') || ' '");
         assert!(conn.execute(&restored, [value]).unwrap() > 0, "{table}");
         assert_eq!(first_lines(&place, &session).await, whole, "{table}");
