@@ -340,10 +340,16 @@ fn writes_are_stopped_without_the_key() {
 #[test]
 fn a_changed_session_is_shown_as_changed() {
     let (home, session) = answered();
-    exits(&home.run(&["trace", &session, "--check"]), 0, &["every decision is the same"]);
+    exits(
+        &home.run(&["trace", &session, "--check"]),
+        0,
+        &["every decision is the same"],
+    );
     let conn = rusqlite::Connection::open(home.path(STORE)).unwrap();
     assert!(
-        conn.execute("UPDATE evidence SET body = body || ' '", []).unwrap() > 0,
+        conn.execute("UPDATE evidence SET body = body || ' '", [])
+            .unwrap()
+            > 0,
         "nothing was read"
     );
     drop(conn);
@@ -355,7 +361,11 @@ fn a_changed_session_is_shown_as_changed() {
     );
     let form = home.run(&["show", &session, "--json"]).json();
     assert_eq!(form["head"]["record"]["state"], "altered", "{form}");
-    exits(&home.run(&["trace", &session, "--check"]), 1, &["does not prove what it says"]);
+    exits(
+        &home.run(&["trace", &session, "--check"]),
+        1,
+        &["does not prove what it says"],
+    );
     exits(&home.run(&["bundle", &session]), 1, &["no bundle was made"]);
     exits(&home.run(&["audit", "verify"]), 1, &[&session]);
 }
@@ -375,7 +385,10 @@ fn a_server_that_stops_sends_the_last_checkpoint() {
     assert_eq!(stopped.exit, Some(0), "{stopped}");
     let sent = lines(Path::new(&shipped), 2);
     let last: Value = serde_json::from_str(sent.last().unwrap()).unwrap();
-    assert!(last["audit_number"].as_u64() >= head["audit_number"].as_u64(), "{last} {head}");
+    assert!(
+        last["audit_number"].as_u64() >= head["audit_number"].as_u64(),
+        "{last} {head}"
+    );
     assert_eq!(sent.len(), 2, "{sent:?}");
 }
 

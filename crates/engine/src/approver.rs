@@ -330,7 +330,13 @@ impl Engine {
         };
         // Whoever is shown a plan is shown the one that was signed.
         let session = &hold.plan.session;
-        if let Err(error) = self.inner.setup.store.check_session(session, Timestamp::now()).await {
+        if let Err(error) = self
+            .inner
+            .setup
+            .store
+            .check_session(session, Timestamp::now())
+            .await
+        {
             let facts = json!({ "channel": person.channel.as_str() });
             return refuse(hold.id, facts, error.into()).await;
         }

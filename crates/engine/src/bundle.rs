@@ -42,7 +42,9 @@ pub enum Error {
     #[error("no bundle was made: {0}")]
     Altered(String),
     /// A run does not prove itself.
-    #[error("no bundle was made: the record of {run} does not prove itself: {why}. Run `interlock trace {run} --check`")]
+    #[error(
+        "no bundle was made: the record of {run} does not prove itself: {why}. Run `interlock trace {run} --check`"
+    )]
     Unproven {
         /// The run.
         run: RunId,

@@ -291,9 +291,10 @@ impl WriteNotRun {
                 }
             }
         };
-        let edited = self.edited_by.as_ref().map_or_else(String::new, |by| {
-            format!(", edited by {}", named(by.as_str()))
-        });
+        let edited = self
+            .edited_by
+            .as_ref()
+            .map_or_else(String::new, |by| format!(", edited by {}", named(by.as_str())));
         let before = self
             .edited_from
             .as_deref()

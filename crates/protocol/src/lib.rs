@@ -42,7 +42,8 @@ pub use expectation::{
 };
 pub use hash::ContentHash;
 pub use head::{
-    Head, HeadAction, HeadLine, HeadRecord, HeadTone, NotRunReason, RecordState, Support, Withheld, WriteNotRun,
+    Head, HeadAction, HeadLine, HeadRecord, HeadTone, NotRunReason, RecordState, Support, Withheld,
+    WriteNotRun,
 };
 pub use id::{
     AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,

@@ -10,11 +10,12 @@
 use interlock_protocol::{
     AgentName, AlertState, AnalysisWall, ArgumentName, CallId, CategoryName, ContentHash, ControlLevel,
     Decision, Details, ErrorCode, Event, EventBody, EventId, Evidence, EvidenceId, ExecutionId, Expectation,
-    Head, HeadAction, HeadRecord, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason, Observation,
-    Outcome, PermitId, Proposal, Receipt, ReceiptId, RecordState, RefusalRecord, ResourceId, ResourceKind, Retry,
-    RiskLevel, RuleName, RunIdentity, RunState, SandboxWall, Sequence, SessionId, SessionKind, ShellRule,
-    SocketKind, StageId, Status, Support, TargetArgument, TargetRule, ToolCall, ToolDefinition, ToolKind,
-    ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls, Withheld, WriteNotRun,
+    Head, HeadAction, HeadRecord, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason,
+    Observation, Outcome, PermitId, Proposal, Receipt, ReceiptId, RecordState, RefusalRecord, ResourceId,
+    ResourceKind, Retry, RiskLevel, RuleName, RunIdentity, RunState, SandboxWall, Sequence, SessionId,
+    SessionKind, ShellRule, SocketKind, StageId, Status, Support, TargetArgument, TargetRule, ToolCall,
+    ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls,
+    Withheld, WriteNotRun,
 };
 use jiff::Timestamp;
 use serde::Serialize;

@@ -618,17 +618,22 @@ fn unnoticed_while_in_progress(waits: bool) -> (Vec<String>, usize) {
             .collect::<Result<_, _>>()
             .unwrap();
         assert!(waits || !all.is_empty(), "{table} is empty");
-        let places: std::collections::BTreeSet<usize> =
-            [0, all.len().saturating_sub(1)].into_iter().filter(|at| *at < all.len()).collect();
+        let places: std::collections::BTreeSet<usize> = [0, all.len().saturating_sub(1)]
+            .into_iter()
+            .filter(|at| *at < all.len())
+            .collect();
         for (row, at) in places.into_iter().map(|at| (&all[at], at)) {
             for column in columns(&conn, table) {
                 let sql = format!("SELECT {column} FROM {table} WHERE {id} = ?1");
                 let value: Sql = conn.query_row(&sql, [row], |found| found.get(0)).unwrap();
                 for (member, value) in others(value) {
                     attempt(format!("{table}.{column}{member}"), &|conn| {
-                        let sql = |value: &str| format!("UPDATE {table} SET {column} = {value} WHERE {id} = ?2");
+                        let sql =
+                            |value: &str| format!("UPDATE {table} SET {column} = {value} WHERE {id} = ?2");
                         conn.execute(&sql("?1"), rusqlite::params![value, row])
-                            .or_else(|_| conn.execute(&sql("CAST(?1 AS TEXT)"), rusqlite::params![value, row]))
+                            .or_else(|_| {
+                                conn.execute(&sql("CAST(?1 AS TEXT)"), rusqlite::params![value, row])
+                            })
                     });
                 }
             }
@@ -661,7 +666,9 @@ fn unnoticed_while_in_progress(waits: bool) -> (Vec<String>, usize) {
         }
         let conn = Connection::open(original.path().join("interlock.db")).unwrap();
         let names: Vec<String> = conn
-            .prepare(&format!("SELECT name FROM pragma_table_info('{table}') WHERE name <> 'key'"))
+            .prepare(&format!(
+                "SELECT name FROM pragma_table_info('{table}') WHERE name <> 'key'"
+            ))
             .unwrap()
             .query_map([], |row| row.get(0))
             .unwrap()
@@ -672,7 +679,10 @@ fn unnoticed_while_in_progress(waits: bool) -> (Vec<String>, usize) {
             conn.execute_batch(&format!(
                 "CREATE TEMP TABLE one AS SELECT {names} FROM {table} LIMIT 1; UPDATE one SET {unique}"
             ))?;
-            conn.execute(&format!("INSERT INTO {table} ({names}) SELECT {names} FROM one"), [])
+            conn.execute(
+                &format!("INSERT INTO {table} ({names}) SELECT {names} FROM one"),
+                [],
+            )
         });
     }
     unnoticed.sort();
@@ -779,22 +789,19 @@ async fn a_bundle_is_made_only_if_every_run_proves_itself() {
 /// A plan that waits for approval is the one that was signed, or it is not approved and never runs.
 #[tokio::test]
 async fn nobody_goes_on_with_a_session_that_was_changed() {
-    // What is changed, where it is noticed, and why the person is refused, as the audit log says it.
-    for (change, noticed, because) in [
+    // What is changed, and where it is noticed.
+    for (change, noticed) in [
         (
             "UPDATE holds SET body = replace(body, 'touch /srv/flag', 'touch /srv/evil')",
             "holds",
-            "gate",
         ),
         (
             "UPDATE messages SET content = replace(content, 'flag', 'evil')",
             "messages",
-            "altered",
         ),
         (
             "DELETE FROM timeline WHERE key = (SELECT max(key) FROM timeline)",
             "timeline",
-            "altered",
         ),
     ] {
         let root = tempfile::tempdir().unwrap();
@@ -810,13 +817,10 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
         let lab = Lab::in_folder(root.path(), wish());
         let refused = lab.engine.open_hold_by(&hold, &operator()).await;
         let text = format!("{refused:?}");
-        match because {
-            "altered" => assert!(
-                matches!(refused, Err(Error::Store(StoreError::Altered { .. }))),
-                "{text}"
-            ),
-            _ => assert!(matches!(refused, Err(Error::Refused(_))), "{text}"),
-        }
+        assert!(
+            matches!(refused, Err(Error::Store(StoreError::Altered { .. }))),
+            "{text}"
+        );
         // That a person was refused for it is in the audit log.
         let refusals = AuditFilter {
             actor: None,
@@ -830,7 +834,7 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
             .iter()
             .map(|entry| &entry.deed.details["because"])
             .collect();
-        assert_eq!(recorded, [because], "{change}");
+        assert_eq!(recorded, ["altered"], "{change}");
         let refused = lab.engine.work_on(&session).await.unwrap_err().to_string();
         let expected = format!("was changed outside Interlock ({noticed}");
         assert!(refused.contains(&expected), "{refused} / {text}");

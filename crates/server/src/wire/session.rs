@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    ControlLevel, HeadTone, NotRunReason, Outcome, RecordState, SessionKind, Status, Support, ToolKind, Verification,
-    Withheld,
+    ControlLevel, HeadTone, NotRunReason, Outcome, RecordState, SessionKind, Status, Support, ToolKind,
+    Verification, Withheld,
 };
 
 /// An alert.

@@ -55,7 +55,11 @@ async fn first_lines(place: &Place, session: &SessionId) -> Vec<(&'static str, S
     }
     let document = place.get("vera", &format!("{path}/markdown")).await.text;
     let (_, ours) = document.split_once("## What was done and read\n\n- ").unwrap();
-    let line = ours.lines().next().unwrap().trim_start_matches(['✓', '✗', '?', '•', ' ']);
+    let line = ours
+        .lines()
+        .next()
+        .unwrap()
+        .trim_start_matches(['✓', '✗', '?', '•', ' ']);
     said.push(("document", line.replace('\\', "")));
     said
 }
@@ -120,7 +124,10 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     assert_eq!(refused.problem(), (409, "RECORD_ALTERED".to_owned()));
     let problem = refused.json();
     assert!(text(&problem, "detail").contains("receipts"), "{problem:#}");
-    assert!(text(&problem, "hint").contains("interlock audit verify"), "{problem:#}");
+    assert!(
+        text(&problem, "hint").contains("interlock audit verify"),
+        "{problem:#}"
+    );
     let of_session = AuditFilter {
         subject: Some(session.to_string()),
         limit: 100,

@@ -272,11 +272,8 @@ impl Place {
     pub(crate) fn forger(&self) -> rusqlite::Connection {
         let conn = rusqlite::Connection::open(self.root.path().join("interlock.db")).unwrap();
         conn.busy_timeout(std::time::Duration::from_mins(1)).unwrap();
-        conn.set_db_config(
-            rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
-            false,
-        )
-        .unwrap();
+        conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+            .unwrap();
         conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
         conn
     }

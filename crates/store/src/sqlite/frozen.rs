@@ -390,7 +390,9 @@ pub(super) fn changed(conn: &Connection, key: i64, began: &[u8]) -> Result<Vec<&
                             _ => None,
                         });
                     if at < count {
-                        let state = open.next_if(|(place, _)| *place == at).map_or(0, |(_, state)| state);
+                        let state = open
+                            .next_if(|(place, _)| *place == at)
+                            .map_or(0, |(_, state)| state);
                         reading.add(&mut hash, row, state)?;
                         if reading.part.name == RUNS && state == 0 {
                             over.extend(run);

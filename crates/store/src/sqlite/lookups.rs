@@ -19,8 +19,8 @@ use crate::{
     ApiToken, AuditEntry, AuditFilter, AuditVerified, Call, Checkpoint, Compared, Counts, DecisionFilter,
     DecisionRow, Error, FeedPage, Filter, FilterOptions, HeadFound, Holds, Interaction, Login, Message,
     ModelHealth, Note, Outline, RecordVerified, Run, SavedView, SchemaChange, SealState, Session,
-    SessionPage, SessionQuery, SessionUse, SessionsVerified, Snapshot, Step, Switch, TimelineEntry, ToolUse, UsageBy, UsageRow,
-    User,
+    SessionPage, SessionQuery, SessionUse, SessionsVerified, Snapshot, Step, Switch, TimelineEntry, ToolUse,
+    UsageBy, UsageRow, User,
 };
 
 impl Sqlite {

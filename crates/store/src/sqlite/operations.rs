@@ -250,7 +250,9 @@ impl Sqlite {
         // Nobody's name is written where anybody could have written it. Who did it is written down when that can be signed.
         let unsigned = stops.then(|| {
             let (to, by, owed) = (to.clone(), by.clone(), deed.clone());
-            let deed = deed.clone().map(|(deed, done, _)| (Deed { actor: None, ..deed }, done));
+            let deed = deed
+                .clone()
+                .map(|(deed, done, _)| (Deed { actor: None, ..deed }, done));
             Unsigned {
                 work: Box::new(move |conn: &Connection| {
                     let switch = write::move_switch(conn, &to, &by, at)?;

@@ -222,8 +222,7 @@ impl NewestSeals {
             )?;
             let mut rows = statement.query(params![REMOVED, self.noted])?;
             while let Some(row) = rows.next()? {
-                self.by_session
-                    .insert(row.get(0)?, (row.get(1)?, row.get(2)?));
+                self.by_session.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
             }
             self.noted = end;
         }
@@ -513,7 +512,12 @@ fn seal(conn: &Connection, keyring: &Keyring, id: &str, mark: &str) -> Result<()
             {
                 Ok(())
             }
-            _ => add(conn, keyring, (id, &marked(&status), at), frozen::began(conn, key)?),
+            _ => add(
+                conn,
+                keyring,
+                (id, &marked(&status), at),
+                frozen::began(conn, key)?,
+            ),
         },
         Some((key, status, at)) => add(
             conn,

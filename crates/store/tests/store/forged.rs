@@ -194,12 +194,7 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
             vec![stop(|deed| deed.at = at(0))],
             false,
         ),
-        (
-            "in the future",
-            on,
-            vec![stop(|deed| deed.at = at(3_600))],
-            false,
-        ),
+        ("in the future", on, vec![stop(|deed| deed.at = at(3_600))], false),
         (
             "about something",
             on,
@@ -209,13 +204,17 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
         (
             "with more to say",
             on,
-            vec![stop(|deed| deed.details = serde_json::json!({ "approved_by": "zoe" }))],
+            vec![stop(|deed| {
+                deed.details = serde_json::json!({ "approved_by": "zoe" })
+            })],
             false,
         ),
         (
             "with a reason that is none",
             on,
-            vec![stop(|deed| deed.details = serde_json::json!({ "reason": { "by": "zoe" } }))],
+            vec![stop(|deed| {
+                deed.details = serde_json::json!({ "reason": { "by": "zoe" } })
+            })],
             false,
         ),
         (
@@ -245,7 +244,10 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
                 match place.open() {
                     Ok(opened) => store = opened,
                     Err(error) => {
-                        assert!(!signed && matches!(error, Error::Unsigned { .. }), "{case}: {error}");
+                        assert!(
+                            !signed && matches!(error, Error::Unsigned { .. }),
+                            "{case}: {error}"
+                        );
                         continue;
                     }
                 }
@@ -257,7 +259,12 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
             assert_eq!((noted, verified.holds()), (signed, signed), "{case}: {told:?}");
             if signed {
                 let actions: Vec<&str> = told.iter().map(|(_, action)| action.as_str()).collect();
-                let expected = ["user.created", "writes.stopped", "record.unsigned_stop", "user.removed"];
+                let expected = [
+                    "user.created",
+                    "writes.stopped",
+                    "record.unsigned_stop",
+                    "user.removed",
+                ];
                 assert_eq!(actions, expected, "{case}");
             }
             store.close().await;
@@ -282,14 +289,20 @@ async fn writes_are_stopped_again_and_again_without_the_key() {
             actor: Some(root.clone()),
             ..deed("writes.stopped", second)
         };
-        outsider.move_switch(stop, &root, at(second), Some(deed)).await.unwrap();
+        outsider
+            .move_switch(stop, &root, at(second), Some(deed))
+            .await
+            .unwrap();
         assert!(outsider.switch().await.unwrap().stopped);
         outsider.close().await;
     }
     let store = place.open().unwrap();
     assert!(store.verify_record(&place.keyring(), true).await.unwrap().holds());
     let actions: Vec<String> = told(&store).await.into_iter().map(|(_, action)| action).collect();
-    assert_eq!(actions, ["user.created", "writes.stopped", "record.unsigned_stop"]);
+    assert_eq!(
+        actions,
+        ["user.created", "writes.stopped", "record.unsigned_stop"]
+    );
     store.close().await;
 }
 

@@ -127,7 +127,9 @@ pub(in crate::sqlite) fn stop_without_key(conn: &Connection, deed: &Deed, at: i6
     )?;
     let signed = last_checkpoint(conn)?.map_or(0, |checkpoint| checkpoint.audit_number);
     if u64::try_from(end).is_ok_and(|end| end > signed) {
-        tracing::warn!("writes are stopped; the audit log says already that this was done without the signing key");
+        tracing::warn!(
+            "writes are stopped; the audit log says already that this was done without the signing key"
+        );
         return Ok(());
     }
     let at = at.max(last);
