@@ -50,9 +50,12 @@ pub(super) struct Task<F, T> {
 /// An entry of the audit log: what was done, when, and its facts as they are kept.
 pub(super) type Owed = (Deed, i64, String);
 
+/// Something to do with the connection that writes.
+type Work<T> = Box<dyn Fn(&Connection) -> Result<T, Fault> + Send>;
+
 /// How something is done where nothing can be signed, and what the audit log says about it later.
 pub(super) struct Unsigned<T> {
-    pub(super) work: Box<dyn Fn(&Connection) -> Result<T, Fault> + Send>,
+    pub(super) work: Work<T>,
     pub(super) owed: Option<Owed>,
 }
 
