@@ -214,11 +214,11 @@ pub async fn bundle(store: &Store, session: &SessionId, now: Timestamp) -> Resul
     let mut traces = Vec::new();
     for run in store.runs(session).await? {
         let trace = Trace::of(store, session, run).await?;
-        let traced = trace.check(store.keyring())?;
-        if !traced.holds() {
+        let checked = trace.check(store.keyring())?;
+        if !checked.holds() {
             return Err(Error::Unproven {
                 run: trace.run.run_id,
-                why: traced.sentences().join("; "),
+                why: checked.sentences().join("; "),
             });
         }
         traces.push(trace);
