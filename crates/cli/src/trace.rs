@@ -208,18 +208,18 @@ async fn check_session(
 /// Checks traces, and prints what that came to: of one as it is, of several as a list.
 fn check(
     globals: &Globals,
-    traces: &[Trace],
+    of: &[Trace],
     changed: Option<&str>,
     keyring: &Keyring,
 ) -> Result<Ending, Failure> {
     let mut all = Vec::new();
-    for trace in traces {
+    for trace in of {
         let mut traced = trace.check(Some(keyring))?;
         traced.problems.extend(changed.map(str::to_owned));
         all.push(traced);
     }
     let same = all.iter().all(Traced::holds);
-    let forms: Vec<CheckForm<'_>> = traces
+    let forms: Vec<CheckForm<'_>> = of
         .iter()
         .zip(&all)
         .map(|(trace, traced)| CheckForm {
@@ -234,7 +234,7 @@ fn check(
         })
         .collect();
     let told = |paint| {
-        let each = traces.iter().zip(&all);
+        let each = of.iter().zip(&all);
         each.map(|(trace, traced)| checked(trace, traced, paint))
             .collect::<String>()
     };
