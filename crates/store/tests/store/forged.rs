@@ -205,7 +205,7 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
             "with more to say",
             on,
             vec![stop(|deed| {
-                deed.details = serde_json::json!({ "approved_by": "zoe" })
+                deed.details = serde_json::json!({ "approved_by": "zoe" });
             })],
             false,
         ),
@@ -213,7 +213,7 @@ async fn a_stop_without_the_key_is_signed_only_as_that() {
             "with a reason that is none",
             on,
             vec![stop(|deed| {
-                deed.details = serde_json::json!({ "reason": { "by": "zoe" } })
+                deed.details = serde_json::json!({ "reason": { "by": "zoe" } });
             })],
             false,
         ),
