@@ -351,6 +351,45 @@ mod tests {
     use crate::seal::SealState;
     use crate::sqlite::seal::{NewestSeals, seal_state};
 
+    /// The seal that an earlier version made when work began says nothing about rows. The session goes on, and is sealed at its end.
+    #[test]
+    fn work_that_an_earlier_version_began_is_sealed_at_its_end() {
+        let keyring = Keyring::signing(Signer::generate().unwrap());
+        let conn = crate::sqlite::open::memory().unwrap();
+        conn.execute_batch(NOTE_CHANGES).unwrap();
+        begin_signing(&conn, &keyring, None, Found::Checked).unwrap();
+        conn.execute_batch(
+            "INSERT INTO sessions (key, id, kind, channel, chain, level, priority, created_at, status, last_interaction_at)
+             VALUES (1, 'ses_1', 'chat', 'cli', 'default', 'controlled', 0, 1, 'in_progress', 1)",
+        )
+        .unwrap();
+        let state = || {
+            let newest = NewestSeals::all(&conn).unwrap().of(&conn, "ses_1").unwrap();
+            seal_state(&conn, Some(&keyring), Outside::SignsHere, "ses_1", newest).unwrap()
+        };
+        let began = |parts| add(&conn, &keyring, ("ses_1", "in_progress", 1), parts).unwrap();
+        let owned_by = |owner: &str| {
+            conn.execute("UPDATE sessions SET owner = ?", [owner]).unwrap();
+        };
+        began(Vec::new());
+        owned_by("eve");
+        assert_eq!(state(), SealState::InProgress);
+        // From the next beginning on, the rows are compared.
+        began(crate::sqlite::frozen::began(&conn, 1).unwrap());
+        assert_eq!(state(), SealState::InProgress);
+        owned_by("ada");
+        let altered = state();
+        assert!(
+            matches!(&altered, SealState::Altered { what } if what == "session, from before the work began"),
+            "{altered:?}"
+        );
+        owned_by("eve");
+        conn.execute("UPDATE sessions SET status = 'completed'", [])
+            .unwrap();
+        seal(&conn, &keyring, "ses_1", "").unwrap();
+        assert!(state().is_intact(), "{:?}", state());
+    }
+
     /// An earlier version wrote the number of the newest older session into the first seal, and no seal for each of them.
     #[test]
     fn a_store_that_an_earlier_version_adopted_is_adopted_again() {
