@@ -5,6 +5,7 @@ mod attack;
 mod bounds;
 mod ending;
 mod environment;
+mod helpers;
 mod prove;
 mod sandbox;
 mod stage;
