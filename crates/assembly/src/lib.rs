@@ -7,22 +7,24 @@
 //! This room must never decide anything about a proposal, never start an engine whose configuration is wrong, and never
 //! leave a file of Interlock's own within reach of a tool.
 //!
-//! Data walks: `Config` and `Store` → [`Assembly`] → [`Assembled`].
+//! Data walks: `Config` and `Store` → [`Assembly`] → [`Assembled`]. A server that runs gets another configuration from a
+//! [`Reloader`], which builds the new parts beside the old ones and then replaces them.
 
 mod folders;
 mod keys;
 mod notes;
+mod reload;
 mod rules;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use interlock_config::Config;
-use interlock_engine::{Engine, Prompts, Queue, Registry, Setup, ToolSet};
+use interlock_config::{Config, Loaded, RecordKey};
+use interlock_engine::{Engine, Prompts, Queue, Settings, Setup, ToolSet};
 use interlock_exec::{Protected, Runner, SandboxPolicy};
 use interlock_executor::{Inventory, Toolbox};
 use interlock_gate::{Catalogue, Gate, Options as GateOptions};
-use interlock_infra::{Infra, Secrets, Source};
+use interlock_infra::{Connections, Infra, Secrets, Source};
 use interlock_logic::Rules;
 use interlock_mask::Masker;
 use interlock_model::Models;
@@ -31,6 +33,9 @@ use interlock_tools::{Fleet, Knowledge, LocalHost};
 
 pub use folders::{Folders, protected};
 pub use keys::{checking, key_source, keyring, marks};
+pub use reload::{
+    Commit, MaskedValues, Next, Part, ReloadError, Reloaded, Reloader, Sources, Standing, Trigger,
+};
 pub use rules::{rules, rules_folder};
 
 use crate::notes::Kept;
@@ -94,6 +99,7 @@ pub struct Assembly<'a> {
     models: Option<Models>,
     tools: Option<Tools>,
     gate: GateOptions,
+    before: Option<&'a Infra>,
 }
 
 /// Tools in place of those that the configuration connects.
@@ -128,7 +134,43 @@ impl<'a> Assembly<'a> {
             models: None,
             tools: None,
             gate: config.gate_options(),
+            before: None,
         }
+    }
+
+    /// As a file says, with everything that belongs to it: its rules for questions in logic, and its files that no tool may
+    /// reach.
+    pub fn of_loaded(loaded: &'a Loaded, folders: Folders) -> Result<Self, Error> {
+        let rules_folder = rules_folder(loaded.file.as_deref());
+        let found = rules_folder
+            .as_deref()
+            .map(rules)
+            .transpose()?
+            .unwrap_or_default();
+        let marks = marks(&loaded.config, &folders);
+        let own: Vec<PathBuf> = loaded
+            .file
+            .iter()
+            .chain([&marks])
+            .chain(&rules_folder)
+            .chain(&loaded.secret_files)
+            .chain(match &loaded.config.record.key {
+                Some(RecordKey::File(path)) => Some(path),
+                _ => None,
+            })
+            .cloned()
+            .collect();
+        Ok(Self::of(&loaded.config)
+            .folders(folders)
+            .own_files(own)
+            .rules(found))
+    }
+
+    /// In place of what is connected now: connectors that the configuration does not change are kept.
+    #[must_use]
+    pub const fn replacing(mut self, infra: &'a Infra) -> Self {
+        self.before = Some(infra);
+        self
     }
 
     /// With these credentials of connections.
@@ -201,7 +243,7 @@ impl<'a> Assembly<'a> {
     /// The engine over this store.
     pub fn over(self, store: Store) -> Result<Assembled, Error> {
         let (setup, infra) = self.setup(store)?;
-        let masker = setup.masker.clone();
+        let masker = setup.settings.masker.clone();
         Ok(Assembled {
             engine: Engine::new(setup)?,
             queue: self.config.engine_queue(),
@@ -212,6 +254,17 @@ impl<'a> Assembly<'a> {
 
     /// The parts of the engine over this store: for tests that replace one.
     pub fn setup(&self, store: Store) -> Result<(Setup, Infra), Error> {
+        let (settings, infra, _) = self.settings(&store)?;
+        let setup = Setup {
+            store,
+            settings,
+            checkpoint: None,
+        };
+        Ok((setup, infra))
+    }
+
+    /// What the configuration sets, over this store.
+    pub fn settings(&self, store: &Store) -> Result<(Settings, Infra, Connections), Error> {
         let config = self.config;
         let models = match &self.models {
             Some(models) => models.clone(),
@@ -228,7 +281,8 @@ impl<'a> Assembly<'a> {
             store.location().local_file().map(Path::new),
             &self.folders,
         ));
-        let (fleet, infra) = fleet(config, &self.secrets, protected, Kept::in_store(store.clone()))?;
+        let notes = Kept::in_store(store.clone());
+        let (fleet, infra, connections) = fleet(config, &self.secrets, protected, notes, self.before)?;
         let fleet = fleet.with_rules(Arc::clone(&self.rules));
         let (catalogue, toolbox, inventory) = if let Some(tools) = &self.tools {
             (
@@ -244,13 +298,12 @@ impl<'a> Assembly<'a> {
             (Arc::new(catalogue), toolbox, inventory)
         };
         let gate = Gate::new(catalogue, self.gate.clone());
-        let setup = Setup {
-            store,
+        let settings = Settings {
             models,
             inventory,
-            tools: Registry::new(ToolSet::new(gate, toolbox)?),
+            tools: Arc::new(ToolSet::new(gate, toolbox)?),
             masker,
-            prompts,
+            prompts: Arc::new(prompts),
             agents: config.agents.clone(),
             chains: config.chains.clone(),
             defaults: config.defaults.clone(),
@@ -258,9 +311,8 @@ impl<'a> Assembly<'a> {
             queue: config.queue_limits(),
             level: config.control.level,
             four_eyes: config.four_eyes(),
-            checkpoint: None,
         };
-        Ok((setup, infra))
+        Ok((settings, infra, connections))
     }
 }
 
@@ -293,11 +345,12 @@ pub fn toolbox(config: &Config) -> Result<Toolbox, Error> {
 
 /// Everything that this configuration connects, for what only looks at it. It has no store to keep notes in.
 pub fn connected(config: &Config) -> Result<Fleet, Error> {
-    let (fleet, _) = fleet(
+    let (fleet, ..) = fleet(
         config,
         &Secrets::environment(),
         Protected::default(),
         Kept::nowhere(),
+        None,
     )?;
     Ok(fleet)
 }
@@ -308,7 +361,8 @@ fn fleet(
     secrets: &Secrets,
     protected: Protected,
     notes: Kept,
-) -> Result<(Fleet, Infra), Error> {
+    before: Option<&Infra>,
+) -> Result<(Fleet, Infra, Connections), Error> {
     let runner = Runner::new(protected, SandboxPolicy::WhereAvailable);
     let local = config
         .infrastructure
@@ -319,7 +373,11 @@ fn fleet(
     if let Some(host) = &local {
         further.push(Arc::new(host.clone()));
     }
-    let infra = Infra::new(&config.infrastructure, secrets, further)?;
+    let options = &config.infrastructure;
+    let (infra, connections) = match before {
+        Some(before) => before.reconfigured(options, secrets, further)?,
+        None => (Infra::new(options, secrets, further)?, Connections::default()),
+    };
     let fleet = Fleet::new(infra.clone(), local, Some(Arc::new(notes)), config.tools);
-    Ok((fleet, infra))
+    Ok((fleet, infra, connections))
 }

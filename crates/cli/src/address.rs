@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use interlock_server::Serving;
 use interlock_store::{Error, Store};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
@@ -20,18 +19,9 @@ struct Kept {
     address: SocketAddr,
 }
 
-impl Kept {
-    fn new(serving: &Serving) -> Self {
-        Self {
-            url: serving.url.clone(),
-            address: serving.address,
-        }
-    }
-}
-
-/// A server began.
-pub(crate) async fn keep(store: &Store, serving: &Serving) -> Result<(), Error> {
-    let text = serde_json::to_string(&Kept::new(serving)).unwrap_or_default();
+/// A server began, or is reached otherwise now.
+pub(crate) async fn keep(store: &Store, url: String, address: SocketAddr) -> Result<(), Error> {
+    let text = serde_json::to_string(&Kept { url, address }).unwrap_or_default();
     store.set_setting(KEY, text).await
 }
 

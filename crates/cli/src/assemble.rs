@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use interlock_assembly::{Assembly, Folders, rules, rules_folder};
-use interlock_config::Config;
+use interlock_assembly::{Assembly, Folders};
+use interlock_config::{Config, Loaded};
 use interlock_engine::{Engine, Person, Queue};
 use interlock_gate::Hold;
 use interlock_infra::{Infra, Secrets};
@@ -26,11 +26,13 @@ pub(crate) struct Assembled {
     pub(crate) config: Config,
     /// The file that the configuration came from.
     pub(crate) file: Option<PathBuf>,
+    /// The configuration as it was loaded; nothing where it is built in or made by the demo.
+    pub(crate) loaded: Option<Loaded>,
 }
 
 impl Assembled {
     pub(crate) fn store(&self) -> &Store {
-        &self.engine.setup().store
+        self.engine.store()
     }
 
     /// The person at this terminal, in the form in which the engine checks who may decide.
@@ -147,31 +149,10 @@ pub(crate) fn assemble(globals: &Globals) -> Result<Assembled, Failure> {
         }
     }
     let folders = Folders::of_user();
-    let marks = interlock_assembly::marks(&loaded.config, &folders);
-    let rules_folder = rules_folder(loaded.file.as_deref());
-    let rules = rules_folder
-        .as_deref()
-        .map(rules)
-        .transpose()?
-        .unwrap_or_default();
-    let own = loaded
-        .file
-        .iter()
-        .chain([&marks])
-        .chain(&rules_folder)
-        .chain(&loaded.secret_files)
-        .chain(match &loaded.config.record.key {
-            Some(interlock_config::RecordKey::File(path)) => Some(path),
-            _ => None,
-        })
-        .cloned();
-    let assembled = Assembly::of(&loaded.config)
-        .folders(folders.clone())
-        .own_files(own)
-        .rules(rules)
+    let assembled = Assembly::of_loaded(&loaded, folders.clone())?
         .masking(crate::outside::addresses())
         .open(&settings::store(globals, &loaded)?)?;
-    finished(assembled, loaded.config, loaded.file, folders)
+    finished(assembled, loaded.config.clone(), Some(loaded), folders)
 }
 
 /// The whole engine over a configuration that no file has, with its own folders.
@@ -192,7 +173,7 @@ pub(crate) fn over(
 fn finished(
     assembled: interlock_assembly::Assembled,
     config: Config,
-    file: Option<PathBuf>,
+    loaded: Option<Loaded>,
     folders: Folders,
 ) -> Result<Assembled, Failure> {
     crate::globals::mask_with(&assembled.masker);
@@ -203,6 +184,7 @@ fn finished(
         folders,
         infra: assembled.infra,
         config,
-        file,
+        file: loaded.as_ref().and_then(|loaded| loaded.file.clone()),
+        loaded,
     })
 }

@@ -84,24 +84,42 @@ pub(crate) const fn ending(status: Status) -> Ending {
 
 /// Someone wants this to end: at the keyboard, by a signal, or by closing the terminal.
 #[derive(Debug)]
-pub(crate) struct Interrupt([Signal; 3]);
+pub(crate) struct Interrupt {
+    keyboard: Signal,
+    terminate: Signal,
+    /// Closing the terminal. Where that signal means something else, nothing.
+    hang_up: Option<Signal>,
+}
 
 impl Interrupt {
     pub(crate) fn new() -> Result<Self, Failure> {
-        Ok(Self([
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::hangup())?,
-        ]))
+        Ok(Self {
+            hang_up: Some(signal(SignalKind::hangup())?),
+            ..Self::of_service()?
+        })
+    }
+
+    /// For a process that reloads its configuration when it gets the signal HUP.
+    pub(crate) fn of_service() -> Result<Self, Failure> {
+        Ok(Self {
+            keyboard: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: None,
+        })
     }
 
     /// Until it is so.
     pub(crate) async fn recv(&mut self) {
-        let [keyboard, terminate, hang_up] = &mut self.0;
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            _ = keyboard.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hang_up.recv() => {}
+            _ = self.keyboard.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = hang_up => {}
         }
     }
 }

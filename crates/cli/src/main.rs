@@ -42,6 +42,7 @@ mod plan;
 mod progress;
 mod prove;
 mod record;
+mod reload;
 mod remote;
 mod report;
 mod resume;
@@ -124,6 +125,8 @@ enum Command {
     Resume(resume::Arguments),
     /// Work on what waits in the queue.
     Work(work::Arguments),
+    /// Make a running server read its configuration again.
+    Reload(reload::Arguments),
     /// Stop a session.
     Cancel(cancel::Arguments),
     /// Stop all writes at once, or let them go again.
@@ -308,6 +311,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Approvals(arguments) => wait(globals, approvals::run(globals, arguments)),
         Command::Resume(arguments) => wait(globals, resume::run(globals, arguments)),
         Command::Work(arguments) => wait(globals, work::run(globals, arguments)),
+        Command::Reload(arguments) => wait(globals, reload::run(globals, arguments)),
         Command::Cancel(arguments) => wait(globals, cancel::run(globals, arguments)),
         Command::KillSwitch(arguments) => wait(globals, kill_switch::run(globals, arguments)),
         Command::Model(arguments) => wait(globals, model::run(globals, arguments)),

@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use interlock_assembly::Reloader;
+use interlock_engine::Workers;
 use interlock_server::{App, Parts, Recorded, Serving, install_metrics, sign_in_link};
 use interlock_store::Store;
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Ending;
@@ -14,6 +17,7 @@ use crate::assemble::{Assembled, assemble};
 use crate::drive::Interrupt;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::reload::{self, Address, OnSignal, Process};
 use crate::terminal::Tone;
 
 /// Serve the API and the page, and work on what waits in the queue.
@@ -27,6 +31,9 @@ Examples:
 The first start makes an admin and prints a link with which one signs in once. Somebody who has lost theirs gets another \
 from `interlock user link NAME`. Listens on loopback unless the configuration says otherwise; anything else needs TLS or a \
 trusted proxy. Ctrl-C or a termination signal stops it in order: nothing that runs is lost.
+
+The signal HUP, `interlock reload` and POST /api/v1/reload read the configuration again without a restart. If the file \
+cannot be used, the configuration before it stays in use, and the log, /ready and the page say so.
 
 With --json the address and the link are one JSON document on standard output.
 
@@ -55,17 +62,29 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     if let Some(listen) = arguments.listen {
         assembled.config.server.listen = listen;
     }
-    let mut interrupt = Interrupt::new()?;
-    let serving = start(&assembled, metrics, false).await?;
+    let mut interrupt = Interrupt::of_service()?;
+    let mut on_signal = OnSignal::new()?;
+    let reloader = reload::reloader(globals, &assembled, arguments.listen)?;
+    let serving = start(&assembled, metrics, reloader.clone(), false).await?;
     let workers = (!arguments.no_workers).then(|| assembled.engine.start(&assembled.queue));
-    let link = first_link(assembled.store(), &serving.url).await?;
+    let (ship, shipped) = watch::channel(assembled.config.record.ship.clone());
+    on_signal.follow(
+        reloader,
+        Process {
+            queue: workers.as_ref().map(Workers::control),
+            ship: Some(ship),
+            address: Some(Address::new(assembled.store(), &serving)),
+        },
+    );
+    let link = first_link(assembled.store(), &serving.url()).await?;
     tell(globals, &serving, link.as_deref())?;
     let last = CancellationToken::new();
-    let shipping = assembled.config.record.ship.clone().map(|ship| {
-        let store = assembled.store().clone();
-        tokio::spawn(crate::ship::run(store, ship, last.clone()))
-    });
-    interrupt.recv().await;
+    let store = assembled.store().clone();
+    let shipping = tokio::spawn(crate::ship::run(store, shipped, last.clone()));
+    tokio::select! {
+        () = interrupt.recv() => {}
+        () = on_signal.run(globals) => {}
+    }
     globals.say("stopping in order; once more stops at once");
     let down = async {
         serving.stop().await;
@@ -77,10 +96,8 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
         // After everything else: what was signed until here is sent, too.
         last.cancel();
-        if let Some(shipping) = shipping {
-            // A task that panicked has said so already.
-            let _ = shipping.await;
-        }
+        // A task that panicked has said so already.
+        let _ = shipping.await;
         assembled.store().close().await;
     };
     tokio::select! {
@@ -90,19 +107,25 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
 }
 
 /// Begins to serve what was put together.
-pub(crate) async fn start(assembled: &Assembled, metrics: Recorded, demo: bool) -> Result<Serving, Failure> {
+pub(crate) async fn start(
+    assembled: &Assembled,
+    metrics: Recorded,
+    reloader: Option<Reloader>,
+    demo: bool,
+) -> Result<Serving, Failure> {
     let app = App::new(Parts {
         engine: assembled.engine.clone(),
         infra: assembled.infra.clone(),
         config: assembled.config.clone(),
         file: assembled.file.clone(),
+        reloader,
         metrics,
         demo,
     })
     .await
     .map_err(Failure::wrong)?;
     let serving = interlock_server::serve(app).await.map_err(Failure::wrong)?;
-    address::keep(assembled.store(), &serving).await?;
+    address::keep(assembled.store(), serving.url(), serving.address).await?;
     Ok(serving)
 }
 
@@ -130,15 +153,16 @@ pub(crate) fn link(url: &str, secret: &str) -> String {
 }
 
 fn tell(globals: &Globals, serving: &Serving, link: Option<&str>) -> Result<(), Failure> {
+    let url = serving.url();
     let form = Form {
-        url: &serving.url,
+        url: &url,
         sign_in_link: link,
     };
     if globals.json {
         return globals.print(&form, |_| String::new());
     }
     let paint = globals.paint(&std::io::stderr());
-    globals.say(&format!("serving on {}", paint.paint(Tone::Strong, &serving.url)));
+    globals.say(&format!("serving on {}", paint.paint(Tone::Strong, &url)));
     if let Some(link) = link {
         globals.say(&format!(
             "sign in as the admin, once, within 15 minutes:\n\n  {link}\n"

@@ -10,6 +10,7 @@ use std::time::Duration;
 use interlock_config::Ship;
 use interlock_store::{Checkpoint, Store};
 use tokio::net::UdpSocket;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How long one place may take.
@@ -17,8 +18,32 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Facility "log audit" (13), severity "notice" (5), as RFC 5424 counts.
 const PRIORITY: u8 = 13 * 8 + 5;
 
-/// Sends the newest checkpoint to every place, whenever there is a new one; and once more when it is to end.
-pub(crate) async fn run(store: Store, ship: Ship, end: CancellationToken) {
+/// Sends the newest checkpoint to every place, whenever there is a new one; and once more when it is to end. A reload may change
+/// the places.
+pub(crate) async fn run(store: Store, mut places: watch::Receiver<Option<Ship>>, end: CancellationToken) {
+    loop {
+        let ship = places.borrow_and_update().clone();
+        let sending = async {
+            match &ship {
+                Some(ship) => send_regularly(&store, ship, &end).await,
+                None => end.cancelled().await,
+            }
+        };
+        tokio::select! {
+            () = sending => return,
+            () = changed(&mut places) => {}
+        }
+    }
+}
+
+/// Until a reload changes the places. Never, if none can any more.
+async fn changed(places: &mut watch::Receiver<Option<Ship>>) {
+    if places.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn send_regularly(store: &Store, ship: &Ship, end: &CancellationToken) {
     let mut sent = Sent::default();
     let mut clock = tokio::time::interval(ship.every.get());
     clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -29,7 +54,7 @@ pub(crate) async fn run(store: Store, ship: Ship, end: CancellationToken) {
             () = end.cancelled() => is_last = true,
         }
         match store.last_checkpoint().await {
-            Ok(Some(checkpoint)) => sent.send(&ship, &checkpoint).await,
+            Ok(Some(checkpoint)) => sent.send(ship, &checkpoint).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(%error, "the end of the audit log cannot be read, so it is not sent");

@@ -12,6 +12,7 @@ use crate::assemble::assemble;
 use crate::drive::Interrupt;
 use crate::failure::Failure;
 use crate::globals::Globals;
+use crate::reload::{self, OnSignal, Process};
 
 /// How often to look whether anything is left, with `--until-idle`.
 const LOOK: Duration = Duration::from_millis(200);
@@ -25,7 +26,8 @@ Examples:
 
 Takes sessions that `interlock alert submit --no-wait` and others put into the queue, sessions whose hold was decided, and \
 sessions whose process is gone; ends holds that nobody decided in time; and removes what `retention` says. Ctrl-C or a \
-termination signal stops it in order: what runs comes to a point where another process can go on.
+termination signal stops it in order: what runs comes to a point where another process can go on. The signal HUP reads the \
+configuration again.
 
 Exit codes: 0 it stopped in order, 1 it could not go on.")]
 pub(crate) struct Arguments {
@@ -44,8 +46,16 @@ struct Form {
 pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Ending, Failure> {
     let assembled = assemble(globals)?;
     let store = assembled.store().clone();
-    let mut interrupt = Interrupt::new()?;
+    let mut interrupt = Interrupt::of_service()?;
+    let mut on_signal = OnSignal::new()?;
     let workers = assembled.engine.start(&assembled.queue);
+    on_signal.follow(
+        reload::reloader(globals, &assembled, None)?,
+        Process {
+            queue: Some(workers.control()),
+            ..Process::default()
+        },
+    );
     globals.say("working; Ctrl-C stops in order");
     let count = async |statuses: &[Status]| {
         let filter = Filter {
@@ -67,6 +77,7 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     let ended = tokio::select! {
         ended = idle => ended,
         () = interrupt.recv() => Ok(()),
+        () = on_signal.run(globals) => Ok(()),
     };
     globals.say("stopping in order");
     workers.drain().await;

@@ -23,6 +23,7 @@ mod outside;
 mod paths;
 mod problem;
 mod record;
+mod reload;
 mod schema;
 mod server;
 mod shape;
@@ -35,5 +36,6 @@ pub use config::{
 pub use load::{FILE_NAME, Loaded, Loader, Outside, load};
 pub use problem::{Error, Place, Problem};
 pub use record::{Record, RecordKey, Ship};
+pub use reload::{NEED_RESTART, RELOADABLE};
 pub use schema::schema;
 pub use server::{LISTEN, MetricsAccess, Oidc, Server, ServerLimits, Sessions, Tls};

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use interlock_protocol::ContentHash;
 use interlock_store::Options as StoreOptions;
 
 use crate::interpolate::{Sources, interpolate};
 use crate::outside::{self, Found};
-use crate::problem::{Error, Problem};
+use crate::problem::{Error, Place, Problem};
 use crate::tree::{Data, MAX_BYTES, Name, Node};
 use crate::{Config, check, de, literal, paths, schema, shape, tree, view};
 
@@ -46,10 +47,20 @@ pub struct Loaded {
     pub secret_files: Vec<PathBuf>,
     /// The values that came from the environment or from files: no message may repeat them.
     pub outside: Vec<Outside>,
+    /// The hash of the file's bytes: what `sha256sum` says of it. Nothing for the built-in defaults.
+    pub hash: Option<ContentHash>,
+    /// What is written in the file, for the places of its keys.
+    written: Option<Node>,
     data_folder: PathBuf,
 }
 
 impl Loaded {
+    /// Where a key such as `server.listen` is written.
+    pub(crate) fn place_of(&self, key: &str) -> Option<Place> {
+        let parts: Vec<&str> = key.split('.').collect();
+        Some(self.written.as_ref()?.place_of(&parts))
+    }
+
     /// The store to open: the configured one, or a file in the user's data folder.
     pub fn store(&self) -> StoreOptions {
         let default = || StoreOptions::sqlite(self.data_folder.join("interlock").join("interlock.db"));
@@ -113,9 +124,30 @@ impl Loader {
                 warnings: Vec::new(),
                 secret_files: Vec::new(),
                 outside: Vec::new(),
+                hash: None,
+                written: None,
                 data_folder: self.data_folder(),
             }),
         }
+    }
+
+    /// Loads the same file again, for a server that runs. Stricter than [`Loader::load`]: what is no regular file, is empty or
+    /// changes while it is read is an error, because somebody may be writing it at this moment.
+    pub fn load_again(&self) -> Result<Loaded, Error> {
+        let Some(file) = self.find() else {
+            return self.load();
+        };
+        let bytes = read_settled(&file)?;
+        self.parse(&file, &bytes)
+    }
+
+    /// The same environment and folder, with this file and no other from now on.
+    #[must_use]
+    pub fn of_file(mut self, file: Option<&Path>) -> Self {
+        if let Some(file) = file {
+            self.file = Some(file.to_owned());
+        }
+        self
     }
 
     /// The file that [`Loader::load`] reads.
@@ -175,6 +207,8 @@ impl Loader {
             warnings: found.warnings,
             secret_files,
             outside: sources.values.into_inner(),
+            hash: Some(ContentHash::of(bytes)),
+            written: Some(written),
             data_folder: self.data_folder(),
         })
     }
@@ -282,6 +316,46 @@ fn explained(problem: Problem) -> Problem {
     } else {
         problem
     }
+}
+
+/// Reads a file that nobody is writing.
+fn read_settled(file: &Path) -> Result<Vec<u8>, Error> {
+    use std::os::unix::fs::MetadataExt as _;
+    let unreadable = |reason: String| Error::Unreadable {
+        file: file.to_owned(),
+        reason,
+    };
+    let state = || -> Result<_, Error> {
+        let data = file.metadata().map_err(|error| unreadable(error.to_string()))?;
+        if data.is_dir() {
+            return Err(unreadable("it is a folder".to_owned()));
+        }
+        // Opening a named pipe would wait for somebody who writes to it.
+        if !data.is_file() {
+            return Err(unreadable("it is no regular file".to_owned()));
+        }
+        Ok((
+            data.dev(),
+            data.ino(),
+            data.len(),
+            data.mtime(),
+            data.mtime_nsec(),
+        ))
+    };
+    let before = state()?;
+    let bytes = read(file)?;
+    if state()? != before {
+        return Err(unreadable(
+            "it changed while it was read; write a new file beside it and rename it".to_owned(),
+        ));
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(unreadable(
+            "it is empty; write a new file beside it and rename it, or restart to use the built-in defaults"
+                .to_owned(),
+        ));
+    }
+    Ok(bytes)
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Error> {

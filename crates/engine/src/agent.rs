@@ -245,7 +245,7 @@ impl Agent {
             }
             Asked::Empty => {
                 self.empty += 1;
-                if self.empty > work.engine.setup.limits.nudges {
+                if self.empty > work.limits.nudges {
                     return self
                         .fail(work, "The model's replies were empty, again and again.")
                         .await;
@@ -440,7 +440,7 @@ fn time_left(work: &Work) -> Duration {
     let left = work
         .deadline
         .saturating_duration_since(tokio::time::Instant::now());
-    work.engine.setup.limits.iteration.min(left)
+    work.limits.iteration.min(left)
 }
 
 /// Gives each call what its provider wants back with it.

@@ -138,7 +138,7 @@ impl Agent {
     pub(crate) async fn conclude(&mut self, work: &Work, why: Option<&str>) -> Result<End, Error> {
         self.close_verifications(work).await?;
         if let Some(why) = why {
-            let text = work.engine.setup.prompts.conclusion(why)?;
+            let text = work.prompts.conclusion(why)?;
             self.note(work, &text);
         }
         self.record.iterations += 1;

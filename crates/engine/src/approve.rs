@@ -48,7 +48,7 @@ impl Engine {
 
     async fn draw_for(&self, approver: &Approver) -> Result<Opened, Error> {
         let inner = &self.inner;
-        let store = &inner.setup.store;
+        let store = &inner.store;
         let by = approver.decider().user();
         let hold = store.hold(approver.decider().hold()).await?;
         let now = Timestamp::now();
@@ -93,7 +93,7 @@ impl Engine {
     /// Records that an approval was refused.
     async fn not_approved(&self, approver: &Approver, error: Error) -> Error {
         let decider = approver.decider();
-        let facts = match self.inner.setup.store.hold(decider.hold()).await {
+        let facts = match self.inner.store.hold(decider.hold()).await {
             Ok(hold) => approver.facts(&hold),
             Err(_) => json!({}),
         };
@@ -110,7 +110,7 @@ impl Engine {
 
     async fn accept_with(&self, approver: &Approver, token: &ApprovalToken) -> Result<Hold, Error> {
         let inner = &self.inner;
-        let store = &inner.setup.store;
+        let store = &inner.store;
         let by = approver.decider().user();
         let mut hold = store.hold(approver.decider().hold()).await?;
         let now = Timestamp::now();
@@ -158,7 +158,7 @@ impl Engine {
     /// Denies a hold. Its session goes on when a worker takes it, and its model is told why.
     pub async fn deny(&self, decider: &Decider, reason: &str) -> Result<Hold, Error> {
         let inner = &self.inner;
-        let hold = inner.setup.store.hold(decider.hold()).await?;
+        let hold = inner.store.hold(decider.hold()).await?;
         let facts = decider.facts(&hold);
         match self.reject(decider, hold, reason).await {
             Ok(hold) => Ok(hold),
@@ -173,11 +173,9 @@ impl Engine {
         let inner = &self.inner;
         let by = decider.user();
         let session = hold.plan.session.clone();
-        let reason = inner.setup.masker.mask_text(reason).into_owned();
+        let reason = inner.settings().masker.mask_text(reason).into_owned();
         inner
-            .setup
-            .tools
-            .now()
+            .tools()
             .gate()
             .reject(&mut hold, by, &reason, Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &hold))?;
@@ -207,13 +205,11 @@ impl Engine {
         now: Timestamp,
     ) -> Result<(), Error> {
         let mut approval = Approval { by, token, record };
-        let accepted = self
-            .inner
-            .setup
-            .tools
-            .now()
-            .gate()
-            .accept(hold, &mut approval, now);
+        // The record keeps what was required when the hold was opened.
+        let opened_with = hold.four_eyes;
+        hold.four_eyes = self.eyes_for(hold);
+        let accepted = self.inner.tools().gate().accept(hold, &mut approval, now);
+        hold.four_eyes = opened_with;
         accepted.map_err(|refusal| Error::refused(&refusal, hold))
     }
 }

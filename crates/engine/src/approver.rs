@@ -224,7 +224,7 @@ impl Engine {
     pub async fn approver(&self, hold: &HoldId, person: &Person) -> Result<Approver, Error> {
         let (hold, role) = self.check(hold, person, Wants::Approve).await?;
         Ok(Approver {
-            eyes: match hold.four_eyes {
+            eyes: match self.eyes_for(&hold) {
                 FourEyes::Off => EyesChecked::NotWanted,
                 FourEyes::On => EyesChecked::Passed,
             },
@@ -257,11 +257,16 @@ impl Engine {
         }
     }
 
+    /// Whether four eyes are required for a hold: by the configuration when it was opened, or by the one of now.
+    pub(crate) fn eyes_for(&self, hold: &Hold) -> FourEyes {
+        hold.four_eyes.or(self.settings().four_eyes)
+    }
+
     /// The role in which this person decides about a hold, or why they do not.
     async fn role_for(&self, hold: &Hold, person: &Person) -> Result<Result<Role, Barred>, Error> {
-        let store = &self.inner.setup.store;
+        let store = &self.inner.store;
         let role = match person.channel {
-            Channel::Shell if hold.four_eyes == FourEyes::On && !store.users().await?.is_empty() => {
+            Channel::Shell if self.eyes_for(hold) == FourEyes::On && !store.users().await?.is_empty() => {
                 return Ok(Err(Barred::NotSignedIn));
             }
             Channel::Shell => Role::Admin,
@@ -281,13 +286,13 @@ impl Engine {
     }
 
     async fn barred_by_four_eyes(&self, hold: &Hold, by: &UserId) -> Result<Option<Barred>, Error> {
-        if hold.four_eyes == FourEyes::Off {
+        if self.eyes_for(hold) == FourEyes::Off {
             return Ok(None);
         }
         if hold.owner.as_ref().is_some_and(|owner| same_person(owner, by)) {
             return Ok(Some(Barred::Owner));
         }
-        let store = &self.inner.setup.store;
+        let store = &self.inner.store;
         let mut edited = hold.edited_from.clone();
         while let Some(from) = edited {
             if same_person(&from.by, by) {
@@ -321,7 +326,7 @@ impl Engine {
                 .refuse_person(&person.user, act, subject.as_str(), facts, error)
                 .await)
         };
-        let hold = match self.inner.setup.store.hold(hold).await {
+        let hold = match self.inner.store.hold(hold).await {
             Ok(found) => found,
             Err(error) => {
                 let facts = json!({ "channel": person.channel.as_str() });
@@ -330,20 +335,14 @@ impl Engine {
         };
         // Whoever is shown a plan is shown the one that was signed.
         let session = &hold.plan.session;
-        if let Err(error) = self
-            .inner
-            .setup
-            .store
-            .check_session(session, Timestamp::now())
-            .await
-        {
+        if let Err(error) = self.inner.store.check_session(session, Timestamp::now()).await {
             let facts = json!({ "channel": person.channel.as_str() });
             return refuse(hold.id, facts, error.into()).await;
         }
         // A hold that is decided or over is refused as that, to everybody alike. On a copy: nothing is decided here.
         let mut copy = hold.clone();
         let now = Timestamp::now();
-        let gate = self.inner.setup.tools.now();
+        let gate = self.inner.tools();
         if let Err(refusal) = gate.gate().reject(&mut copy, &person.user, "", now) {
             let error = Error::refused(&refusal, &copy);
             let facts = json!({

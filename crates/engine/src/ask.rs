@@ -59,11 +59,11 @@ impl Agent {
         cancel: &CancellationToken,
         offer: Option<&Offer>,
     ) -> Result<Asked, Error> {
-        let models = &work.engine.setup.models;
+        let models = &work.models;
         let options = models.options(&self.plan.model).ok();
         let context = options
             .and_then(|options| options.context_tokens)
-            .unwrap_or(work.engine.setup.limits.context_tokens) as usize;
+            .unwrap_or(work.limits.context_tokens) as usize;
         let reply = options
             .and_then(|options| options.max_output_tokens)
             .map_or(context / REPLY_SHARE, |most| most as usize);
@@ -90,7 +90,7 @@ impl Agent {
             model: self.plan.model.clone(),
             iteration: self.record.iterations,
         });
-        let masker = &work.engine.setup.masker;
+        let masker = &work.engine.masker();
         let mut reader = Reader::new(self.dialect(), Limits::default());
         let mut stream = masking::Stream::new(masker);
         let at = Timestamp::now();
@@ -106,6 +106,8 @@ impl Agent {
             };
             models.generate(route, &request, cancel, &mut sink).await
         };
+        // The masks may have changed while the model answered: what is kept has those of now.
+        let masker = &work.engine.masker();
         let Outcome { result, switched } = answered;
         for Switched { from, to, failure } in &switched {
             let text = masking::line(masker, &format!("{from} failed and {to} took over: {failure}"));

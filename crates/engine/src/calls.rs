@@ -2,6 +2,7 @@
 //! before and after.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -307,8 +308,10 @@ impl Agent {
                 }
             }
         }
-        let toolbox = work.tools.toolbox();
-        let parallel = work.engine.setup.limits.parallel_reads.max(1);
+        // What runs a call is what is connected now, not when the run began.
+        let tools = work.engine.tools();
+        let toolbox = tools.toolbox();
+        let parallel = work.limits.parallel_reads.max(1);
         let mut results = futures_util::stream::iter(running)
             .map(|running| async move {
                 let began = Instant::now();
@@ -330,7 +333,8 @@ impl Agent {
 
     /// Observes what a write is about to change, as far as its verification needs that.
     async fn take_baseline(&mut self, work: &Work, permit: &Permit) {
-        let look = work.engine.setup.inventory.baseline(permit.plan());
+        let settings = work.engine.settings();
+        let look = settings.inventory.baseline(permit.plan());
         let Ok(baseline) = tokio::time::timeout(BASELINE_WITHIN, look).await else {
             tracing::warn!(session = %work.session(), "what a write is about to change could not be observed in time");
             return;
@@ -372,14 +376,14 @@ impl Agent {
             discovered,
             identity,
         } = done;
-        let masker = work.engine.setup.masker.for_tool(call.tool.as_str());
+        let settings = work.engine.settings();
+        let masker = settings.masker.for_tool(call.tool.as_str());
         let now = Timestamp::now();
         // What was read is mostly what is answered: it is looked through once.
         let same = reading
             .as_ref()
             .is_some_and(|reading| response.outcome() == Ok(&reading.data));
-        let room = work.engine.setup.limits.kept_bytes;
-        let response = masking::aside(size(&response), || masked(masker, &response, room));
+        let response = masking::aside(size(&response), || masked(masker, &response));
         let evidence = match reading {
             None => None,
             Some(mut reading) => {
@@ -387,7 +391,7 @@ impl Agent {
                     Ok(data) if same => reading.data.clone_from(data),
                     _ => {
                         let bytes = masking::weight(&reading.data);
-                        masking::aside(bytes, || masking::result(masker, &mut reading.data, room));
+                        masking::aside(bytes, || masker.mask_value(&mut reading.data));
                     }
                 }
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
@@ -518,7 +522,7 @@ fn next_group(work: &Work, rest: &mut VecDeque<ToolCall>) -> Vec<ToolCall> {
 /// what is decided on is what runs.
 pub(crate) async fn names_in(work: &Work, calls: &[ToolCall]) -> Vec<NameEntry> {
     let catalogue = work.tools.catalogue();
-    let inventory = &work.engine.setup.inventory;
+    let inventory = Arc::clone(&work.engine.settings().inventory);
     let mut wanted: BTreeSet<String> = BTreeSet::new();
     for call in calls {
         let Some(tool) = catalogue.get(call.tool.as_str()) else {
@@ -583,21 +587,21 @@ fn size(response: &ToolResponse) -> usize {
     outcome + members(response.meta())
 }
 
-/// The answer without what looks like a secret, and with room for each of its texts.
-fn masked(masker: &interlock_mask::Masker, response: &ToolResponse, room: usize) -> ToolResponse {
+/// The answer without what looks like a secret.
+fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolResponse {
     let mut meta = Value::Object(response.meta().clone());
-    masking::result(masker, &mut meta, room);
+    masker.mask_value(&mut meta);
     let mut rebuilt = match response.outcome() {
         Ok(data) => {
             let mut data = data.clone();
-            masking::result(masker, &mut data, room);
+            masker.mask_value(&mut data);
             ToolResponse::success(data)
         }
         Err(error) => {
             let mut error = error.clone();
-            error.message = masking::text_result(masker, &error.message, room);
+            error.message = masker.mask_text(&error.message).into_owned();
             let mut details = Value::Object(std::mem::take(&mut error.details));
-            masking::result(masker, &mut details, room);
+            masker.mask_value(&mut details);
             if let Value::Object(details) = details {
                 error.details = details;
             }

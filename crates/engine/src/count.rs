@@ -1,7 +1,7 @@
 //! The counters of the loop, recorded where the thing happens.
 
 use interlock_gate::Metric;
-use metrics::{Label, counter, histogram};
+use metrics::{Label, counter, gauge, histogram};
 
 /// Adds one.
 pub(crate) fn count(metric: Metric) {
@@ -46,4 +46,23 @@ pub(crate) fn person_refused(act: &'static str, because: &'static str) {
 /// A session ended.
 pub(crate) fn session(status: &'static str) {
     counter!("interlock_session_total", "status" => status).increment(1);
+}
+
+/// The configuration was reloaded, or a reload was refused.
+pub fn reload(succeeded: bool) {
+    let outcome = if succeeded { "reloaded" } else { "refused" };
+    counter!("interlock_config_reload_total", "outcome" => outcome).increment(1);
+    if succeeded {
+        configured();
+    } else {
+        gauge!("interlock_config_last_reload_successful").set(0.0);
+    }
+}
+
+/// The configuration file is in use from now on. Prometheus has the same gauges for its own configuration.
+pub fn configured() {
+    gauge!("interlock_config_last_reload_successful").set(1.0);
+    #[expect(clippy::cast_precision_loss, reason = "a time to the millisecond fits")]
+    let now = jiff::Timestamp::now().as_millisecond() as f64 / 1000.0;
+    gauge!("interlock_config_last_reload_success_timestamp_seconds").set(now);
 }

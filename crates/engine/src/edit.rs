@@ -29,7 +29,7 @@ impl Engine {
     /// The session must wait: while an agent of it works, [`interlock_store::Error::WrongStatus`] says so.
     pub async fn edit(&self, decider: &Decider, arguments: Arguments) -> Result<Hold, Error> {
         let inner = &self.inner;
-        let store = &inner.setup.store;
+        let store = &inner.store;
         let hold = store.hold(decider.hold()).await?;
         match self.edit_open(decider, &hold, arguments).await {
             Ok(new) => Ok(new),
@@ -49,15 +49,13 @@ impl Engine {
         arguments: Arguments,
     ) -> Result<Hold, EditError> {
         let inner = &self.inner;
-        let store = &inner.setup.store;
-        masking::arguments_of_person(&inner.setup.masker, &arguments)?;
+        let store = &inner.store;
+        masking::arguments_of_person(&inner.settings().masker, &arguments)?;
         let session = hold.plan.session.clone();
         // On a copy: what was decided or is over need not be taken from anybody to be refused.
         let mut copy = hold.clone();
         inner
-            .setup
-            .tools
-            .now()
+            .tools()
             .gate()
             .reject(&mut copy, decider.user(), "", Timestamp::now())
             .map_err(|refusal| Error::refused(&refusal, &copy))?;
@@ -89,7 +87,7 @@ impl Engine {
     ) -> Result<Hold, EditError> {
         let inner = &self.inner;
         let (hold, by) = (decider.hold(), decider.user());
-        let snapshot = inner.setup.store.snapshot(&claim.session).await?;
+        let snapshot = inner.store.snapshot(&claim.session).await?;
         let missing = |what, id: &str| StoreError::NotFound {
             what,
             id: id.to_owned(),
@@ -123,7 +121,7 @@ impl Engine {
             Arc::clone(inner),
             claim.clone(),
             run.id.clone(),
-            tape,
+            (snapshot.session.submitted.at, tape),
             cancel,
             CancellationToken::new(),
         );

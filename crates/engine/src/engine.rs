@@ -1,17 +1,15 @@
 //! The engine: what it is made of, and what one may ask of it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use interlock_dialect::Offer;
-use interlock_executor::Inventory;
-use interlock_gate::{FourEyes, SessionOptions, ToolScope};
-use interlock_mask::Masker;
-use interlock_model::{ModelInfo, Models};
+use interlock_gate::{SessionOptions, ToolScope};
+use interlock_model::ModelInfo;
 use interlock_protocol::{
-    AgentName, ControlLevel, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
+    AgentName, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
 };
-use interlock_store::{QueueLimits, Store};
+use interlock_store::Store;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
@@ -20,11 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::error::{Error, draw};
 use crate::live::{Broadcast, Live};
-use crate::options::{
-    AgentOptions, ChainOptions, Controller, Defaults, Limits, MAX_ITERATIONS, StageOptions, Success,
-};
-use crate::prompt::Prompts;
-use crate::registry::{Registry, ToolSet};
+use crate::options::{AgentOptions, ChainOptions, Controller, MAX_ITERATIONS, StageOptions, Success};
+use crate::registry::{RuleSet, ToolSet};
+use crate::settings::{LevelChange, Settings};
 use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
 use crate::writes::Seen;
@@ -40,30 +36,8 @@ const PARKED: usize = 256;
 pub struct Setup {
     /// Where everything is kept.
     pub store: Store,
-    /// The models.
-    pub models: Models,
-    /// The tools: what decides about them and what runs them.
-    pub tools: Registry,
-    /// What code itself looks at.
-    pub inventory: Arc<dyn Inventory>,
-    /// What hides secrets.
-    pub masker: Masker,
-    /// What models are told.
-    pub prompts: Prompts,
-    /// The agents, by name.
-    pub agents: BTreeMap<String, AgentOptions>,
-    /// The chains, by name.
-    pub chains: BTreeMap<String, ChainOptions>,
-    /// What holds where nothing closer says otherwise.
-    pub defaults: Defaults,
-    /// The bounds.
-    pub limits: Limits,
-    /// How many sessions may wait.
-    pub queue: QueueLimits,
-    /// How much may happen without a human, where a session does not say.
-    pub level: ControlLevel,
-    /// Whether the owner of a session may approve its holds.
-    pub four_eyes: FourEyes,
+    /// What the configuration sets.
+    pub settings: Settings,
     /// Called around each batch that is kept. Nothing but a test that ends the process there has a use for it.
     pub checkpoint: Option<Checkpoint>,
 }
@@ -81,7 +55,12 @@ pub enum Moment {
 }
 
 pub(crate) struct Inner {
-    pub(crate) setup: Setup,
+    pub(crate) store: Store,
+    checkpoint: Option<Checkpoint>,
+    /// What a reload replaces.
+    pub(crate) settings: RwLock<Arc<Settings>>,
+    /// How the configured level changed last in this process.
+    pub(crate) level: RwLock<Option<LevelChange>>,
     pub(crate) worker: WorkerId,
     pub(crate) shared: Shared,
     pub(crate) live: Broadcast,
@@ -127,7 +106,10 @@ impl Engine {
         let worker = WorkerId::from_bytes(draw()?);
         let engine = Self {
             inner: Arc::new(Inner {
-                setup,
+                store: setup.store,
+                checkpoint: setup.checkpoint,
+                settings: RwLock::new(Arc::new(setup.settings)),
+                level: RwLock::default(),
                 worker,
                 shared: Shared::default(),
                 live: Broadcast::default(),
@@ -139,11 +121,6 @@ impl Engine {
             }),
         };
         Ok(engine)
-    }
-
-    /// What it is made of.
-    pub fn setup(&self) -> &Setup {
-        &self.inner.setup
     }
 
     /// This process, as the queue knows it.
@@ -158,12 +135,12 @@ impl Engine {
 
     /// The tools as they are now.
     pub fn tools(&self) -> Arc<ToolSet> {
-        self.inner.setup.tools.now()
+        self.inner.tools()
     }
 }
 
 /// What an agent may use: what can run here, and of that what its configuration names.
-fn offer(options: &AgentOptions, controller: Controller, tools: &ToolSet) -> Result<Offer, Error> {
+fn offer(options: &AgentOptions, controller: Controller, tools: &RuleSet) -> Result<Offer, Error> {
     if !controller.has_tools() {
         return Ok(Offer::default());
     }
@@ -173,9 +150,9 @@ fn offer(options: &AgentOptions, controller: Controller, tools: &ToolSet) -> Res
         .map(|tools| tools.iter().map(String::as_str).collect());
     if let Some(wanted) = &options.tools {
         for tool in wanted {
-            let known = ToolName::new(tool.clone()).is_ok_and(|name| tools.toolbox().has(&name));
+            let known = ToolName::new(tool.clone()).is_ok_and(|name| tools.names().contains(&name));
             if !known {
-                let all: Vec<String> = tools.names().into_iter().map(String::from).collect();
+                let all: Vec<String> = tools.names().iter().map(ToString::to_string).collect();
                 return Err(Error::unknown("tool", tool, &all));
             }
         }
@@ -215,11 +192,11 @@ impl Inner {
         &self,
         batch: interlock_store::Batch,
     ) -> Result<interlock_store::Kept, interlock_store::Error> {
-        let Some(checkpoint) = &self.setup.checkpoint else {
-            return self.setup.store.append(batch).await;
+        let Some(checkpoint) = &self.checkpoint else {
+            return self.store.append(batch).await;
         };
         checkpoint(Moment::Before, &batch);
-        let kept = self.setup.store.append(batch.clone()).await;
+        let kept = self.store.append(batch.clone()).await;
         checkpoint(Moment::After, &batch);
         kept
     }
@@ -243,7 +220,7 @@ impl Inner {
     }
 
     pub(crate) fn model_info(&self, name: &str) -> ModelInfo {
-        match self.setup.models.options(name) {
+        match self.settings().models.options(name) {
             Ok(options) => ModelInfo {
                 name: name.to_owned(),
                 provider: options.provider,
@@ -258,19 +235,20 @@ impl Inner {
     }
 
     pub(crate) fn chain_for(&self, submission: &Submission) -> Result<String, Error> {
+        let chains = &self.settings().chains;
         match (&submission.kind, &submission.alert_type) {
             (SessionKind::Chat, _) | (SessionKind::Chain, None) => Ok(QUESTION.to_owned()),
             (SessionKind::Chain, Some(alert_type)) => {
                 let of_type = |chain: &ChainOptions| chain.alert_types.contains(alert_type);
-                let found = self.setup.chains.iter().find(|(_, chain)| of_type(chain));
+                let found = chains.iter().find(|(_, chain)| of_type(chain));
                 match found {
                     Some((name, _)) => Ok(name.clone()),
                     // A site that configured no chain still gets its alerts looked at.
-                    None if self.setup.chains.is_empty() => Ok(QUESTION.to_owned()),
+                    None if chains.is_empty() => Ok(QUESTION.to_owned()),
                     None => Err(Error::unknown(
                         "alert type",
                         alert_type,
-                        self.setup.chains.values().flat_map(|chain| &chain.alert_types),
+                        chains.values().flat_map(|chain| &chain.alert_types),
                     )),
                 }
             }
@@ -282,16 +260,17 @@ impl Inner {
         &self,
         chain: &str,
         overrides: &Overrides,
-        tools: &ToolSet,
+        tools: &RuleSet,
     ) -> Result<Vec<StagePlan>, Error> {
+        let settings = self.settings();
         let built_in;
-        let stages = match self.setup.chains.get(chain) {
+        let stages = match settings.chains.get(chain) {
             Some(chain) => &chain.stages,
             None if chain == QUESTION => {
                 let agent = overrides
                     .agent
                     .clone()
-                    .or_else(|| self.setup.defaults.agent.clone())
+                    .or_else(|| settings.defaults.agent.clone())
                     .unwrap_or_else(|| OPERATOR.to_owned());
                 built_in = vec![StageOptions {
                     name: "answer".to_owned(),
@@ -301,15 +280,78 @@ impl Inner {
                 }];
                 &built_in
             }
-            None => return Err(Error::unknown("chain", chain, self.setup.chains.keys())),
+            None => return Err(Error::unknown("chain", chain, settings.chains.keys())),
         };
         stages
             .iter()
-            .map(|stage| self.stage(stage, (overrides, tools)))
+            .map(|stage| settings.stage(stage, (overrides, tools)))
             .collect()
     }
 
-    fn stage(&self, stage: &StageOptions, wanted: (&Overrides, &ToolSet)) -> Result<StagePlan, Error> {
+    /// Opens the gate's memory of a session of which nothing is known in this process, with the tools of this moment.
+    pub(crate) async fn open_tape(
+        &self,
+        snapshot: &interlock_store::Snapshot,
+        run: RunId,
+        now: Timestamp,
+    ) -> Result<Tape, Error> {
+        let settings = self.settings();
+        let tools = Arc::clone(settings.tools.rules());
+        tools.keep(&self.store).await?;
+        let session = &snapshot.session;
+        let options = SessionOptions {
+            level: self
+                .level_of(session.submitted.level, session.submitted.at)
+                .await?,
+            tools: ToolScope::Only(tools.names().clone()),
+            owner: session.submitted.owner.clone(),
+            four_eyes: settings.four_eyes,
+            limits: interlock_gate::ContextLimits::default(),
+        };
+        let id = session.submitted.id.clone();
+        Ok(Tape::open(tools, id, options, run, snapshot.last_step, now))
+    }
+
+    /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers again.
+    pub(crate) fn park(&self, session: SessionId, epoch: u64, tape: Tape) {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if parked.len() >= PARKED
+            && let Some(any) = parked.keys().next().cloned()
+        {
+            parked.remove(&any);
+        }
+        parked.insert(session, (epoch, tape));
+    }
+
+    /// What the gate remembers of a session, if nobody else worked on it since.
+    pub(crate) fn unpark(&self, session: &SessionId, epoch: u64) -> Option<Tape> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (then, tape) = parked.remove(session)?;
+        // Other rules decide otherwise: what was remembered with the old ones is found out again.
+        let same_tools = Arc::ptr_eq(tape.tools(), self.tools().rules());
+        (then + 1 == epoch && same_tools).then_some(tape)
+    }
+
+    /// Forgets what the gate remembers of sessions that pause: it is found out again.
+    pub(crate) fn forget_parked(&self) {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether a status is an end.
+    pub(crate) const fn is_end(status: Status) -> bool {
+        match status {
+            Status::Completed
+            | Status::Unverified
+            | Status::Failed
+            | Status::Cancelled
+            | Status::TimedOut => true,
+            Status::Pending | Status::InProgress | Status::Held | Status::Cancelling => false,
+        }
+    }
+}
+
+impl Settings {
+    fn stage(&self, stage: &StageOptions, wanted: (&Overrides, &RuleSet)) -> Result<StagePlan, Error> {
         let mut agents = Vec::new();
         let mut instructions = Vec::new();
         for name in &stage.agents {
@@ -338,34 +380,33 @@ impl Inner {
     fn agent(
         &self,
         name: &str,
-        (overrides, tools): (&Overrides, &ToolSet),
+        (overrides, tools): (&Overrides, &RuleSet),
         forced: Option<Controller>,
     ) -> Result<(agent::Plan, String), Error> {
-        let setup = &self.setup;
         let built_in = AgentOptions::default();
-        let options = match setup.agents.get(name) {
+        let options = match self.agents.get(name) {
             Some(options) => options,
             None if name == OPERATOR => &built_in,
-            None => return Err(Error::unknown("agent", name, setup.agents.keys())),
+            None => return Err(Error::unknown("agent", name, self.agents.keys())),
         };
         let model = overrides
             .model
             .clone()
             .or_else(|| options.model.clone())
-            .or_else(|| setup.defaults.model.clone())
-            .or_else(|| only(setup.models.names()))
+            .or_else(|| self.defaults.model.clone())
+            .or_else(|| only(self.models.names()))
             .ok_or(Error::NoModel)?;
-        let of_model = setup.models.options(&model)?;
+        let of_model = self.models.options(&model)?;
         let controller = forced
             .or(overrides.controller)
             .or(options.controller)
             .or(of_model.dialect.map(Controller::from))
-            .or(setup.defaults.controller)
+            .or(self.defaults.controller)
             .unwrap_or(Controller::Native);
         let max_iterations = overrides
             .max_iterations
             .or(options.max_iterations)
-            .or(setup.defaults.max_iterations)
+            .or(self.defaults.max_iterations)
             .unwrap_or(MAX_ITERATIONS);
         let plan = agent::Plan {
             name: AgentName::new(name)?,
@@ -376,58 +417,5 @@ impl Inner {
             offer: Arc::new(offer(options, controller, tools)?),
         };
         Ok((plan, options.instructions.clone()))
-    }
-
-    /// Opens the gate's memory of a session of which nothing is known in this process, with the tools of this moment.
-    pub(crate) async fn open_tape(
-        &self,
-        snapshot: &interlock_store::Snapshot,
-        run: RunId,
-        now: Timestamp,
-    ) -> Result<Tape, Error> {
-        let tools = self.setup.tools.now();
-        tools.keep(&self.setup.store).await?;
-        let session = &snapshot.session;
-        let options = SessionOptions {
-            level: session.submitted.level,
-            tools: ToolScope::Only(tools.names()),
-            owner: session.submitted.owner.clone(),
-            four_eyes: self.setup.four_eyes,
-            limits: interlock_gate::ContextLimits::default(),
-        };
-        let id = session.submitted.id.clone();
-        Ok(Tape::open(tools, id, options, run, snapshot.last_step, now))
-    }
-
-    /// Remembers what the gate knows of a session that pauses. The oldest is forgotten: it discovers again.
-    pub(crate) fn park(&self, session: SessionId, epoch: u64, tape: Tape) {
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        if parked.len() >= PARKED
-            && let Some(any) = parked.keys().next().cloned()
-        {
-            parked.remove(&any);
-        }
-        parked.insert(session, (epoch, tape));
-    }
-
-    /// What the gate remembers of a session, if nobody else worked on it since.
-    pub(crate) fn unpark(&self, session: &SessionId, epoch: u64) -> Option<Tape> {
-        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
-        let (then, tape) = parked.remove(session)?;
-        // Other tools decide otherwise: what was remembered with the old ones is found out again.
-        let same_tools = Arc::ptr_eq(tape.tools(), &self.setup.tools.now());
-        (then + 1 == epoch && same_tools).then_some(tape)
-    }
-
-    /// Whether a status is an end.
-    pub(crate) const fn is_end(status: Status) -> bool {
-        match status {
-            Status::Completed
-            | Status::Unverified
-            | Status::Failed
-            | Status::Cancelled
-            | Status::TimedOut => true,
-            Status::Pending | Status::InProgress | Status::Held | Status::Cancelling => false,
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Looks at what was written: the readings that code takes itself, what they leave, and how verifications end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use interlock_executor::Reading;
@@ -43,7 +44,7 @@ impl Agent {
     }
 
     async fn observe(&mut self, work: &Work, due: &DueReading, moment: Moment) -> Result<(), Error> {
-        let inventory = &work.engine.setup.inventory;
+        let inventory = Arc::clone(&work.engine.settings().inventory);
         let look = async {
             let identity = inventory.identity(&due.resource).await;
             let reading = inventory.observe(&due.resource, &due.expectation).await;
@@ -54,10 +55,9 @@ impl Agent {
         let evidence = match reading {
             None => None,
             Some((mut reading, identity)) => {
-                let masker = &work.engine.setup.masker;
+                let masker = &work.engine.masker();
                 let bytes = crate::masking::weight(&reading.data);
-                let room = work.engine.setup.limits.kept_bytes;
-                crate::masking::aside(bytes, || crate::masking::result(masker, &mut reading.data, room));
+                crate::masking::aside(bytes, || masker.mask_value(&mut reading.data));
                 let call = CallId::from_bytes(draw()?);
                 Some(self.evidence(work, (call, observer()), reading, identity)?)
             }

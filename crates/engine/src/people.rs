@@ -33,7 +33,6 @@ impl Engine {
     ) -> Result<interlock_store::Cancelled, Error> {
         let cancelled = self
             .inner
-            .setup
             .store
             .request_cancel(session, Some(by), Timestamp::now())
             .await?;
@@ -74,8 +73,8 @@ impl Engine {
         tool: ToolName,
         arguments: Arguments,
     ) -> Result<Called, Error> {
-        let store = &self.inner.setup.store;
-        crate::masking::arguments_of_person(&self.inner.setup.masker, &arguments)?;
+        let store = &self.inner.store;
+        crate::masking::arguments_of_person(&self.inner.settings().masker, &arguments)?;
         store.check_session(session, Timestamp::now()).await?;
         // First, so that nothing waits whose asker is not known: where four eyes are wanted, they do not approve it.
         self.inner
@@ -111,7 +110,7 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Called, Error> {
         let inner = &self.inner;
-        let snapshot = inner.setup.store.snapshot(&claim.session).await?;
+        let snapshot = inner.store.snapshot(&claim.session).await?;
         let now = Timestamp::now();
         let call = ToolCall {
             id: CallId::from_bytes(draw()?),
@@ -119,7 +118,7 @@ impl Engine {
             arguments,
         };
         let input = written("the call", &call)?.to_string();
-        let input = crate::masking::input(&inner.setup.masker, &input).await;
+        let input = crate::masking::input(&inner.settings().masker, &input).await;
         let mut run = Run {
             id: RunId::from_bytes(draw()?),
             channel: DIRECT.to_owned(),
@@ -138,7 +137,7 @@ impl Engine {
             Arc::clone(inner),
             claim.clone(),
             run.id.clone(),
-            tape,
+            (snapshot.session.submitted.at, tape),
             cancel.clone(),
             CancellationToken::new(),
         );

@@ -100,7 +100,7 @@ impl Inner {
             }
             // The names alone: the values are what must not be kept.
             Error::Secret { names } => facts["arguments"] = json!(names),
-            other => facts["reason"] = json!(self.setup.masker.mask_text(&other.to_string())),
+            other => facts["reason"] = json!(self.settings().masker.mask_text(&other.to_string())),
         }
         let subject = (!subject.is_empty()).then_some(subject);
         if let Err(failed) = self.audit(by, act.action(), subject, facts).await {

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::rules::Catalogues;
+use crate::rules::{Catalogues, Rules};
 use crate::tape::{
     Ask, Named, Rival, answer_outcome, begun_outcome, closed, edited_outcome, ends_outcome, error_outcome,
     redeemed_outcome, refused, said, settled_outcome,
@@ -138,7 +138,19 @@ pub fn replay(
             Value::Null
         } else {
             let player = player.as_mut().ok_or(Error::NotOpen(number))?;
-            player.ask(step, ask)?
+            if let Ask::Tighten {
+                level,
+                four_eyes,
+                tools,
+                rules,
+            } = ask
+            {
+                player.tighten(&rules, catalogues)?;
+                player.session.tighten(level, four_eyes, &tools);
+                Value::Null
+            } else {
+                player.ask(step, ask)?
+            }
         };
         if now != step.outcome {
             replayed.differences.push(Difference {
@@ -153,6 +165,14 @@ pub fn replay(
 }
 
 impl Player<'_> {
+    /// The rules can only have become stricter: what a record says beyond that is not taken.
+    fn tighten(&mut self, rules: &Rules, catalogues: &Catalogues) -> Result<(), Error> {
+        let recorded = rules.gate(catalogues)?;
+        let options = self.gate.options().tightened_by(recorded.options());
+        self.gate = Arc::new(self.gate.with_options(options));
+        Ok(())
+    }
+
     fn evidence(&self, number: u64, id: Option<&EvidenceId>) -> Result<Option<&Evidence>, Error> {
         let missing = |id: &EvidenceId| Error::Evidence {
             number,
@@ -183,7 +203,7 @@ impl Player<'_> {
         let now = step.at;
         let number = step.number;
         Ok(match ask {
-            Ask::Open { .. } => Value::Null,
+            Ask::Open { .. } | Ask::Tighten { .. } => Value::Null,
             Ask::Decide {
                 execution,
                 call,

@@ -188,7 +188,7 @@ impl Agent {
         names.extend(snapshot.calls.iter().filter_map(opened));
         names.dedup();
         for name in names {
-            let found = work.engine.setup.inventory.find(&name).await;
+            let found = work.engine.settings().inventory.find(&name).await;
             if let [resource] = found.as_slice() {
                 work.tape().mention(resource.clone(), Timestamp::now());
             }
@@ -200,7 +200,7 @@ impl Agent {
         let mut found: Vec<ResolvedResource> = Vec::new();
         for resource in resources {
             let name = resource.to_string();
-            let known = work.engine.setup.inventory.find(&name).await;
+            let known = work.engine.settings().inventory.find(&name).await;
             found.extend(known.into_iter().filter(|known| known.id == resource));
         }
         if !found.is_empty() {
@@ -219,7 +219,7 @@ impl Agent {
         for call in open {
             let now = Timestamp::now();
             let started = &call.started;
-            let store = &work.engine.setup.store;
+            let store = &work.engine.store;
             let entry = store.entry_of_permit(work.session(), &started.permit).await?;
             let place = entry.map(Place::of);
             let hold = match &started.hold {
@@ -345,7 +345,7 @@ impl Agent {
         hold: &Hold,
         now: Timestamp,
     ) -> Result<Place, Error> {
-        let store = &work.engine.setup.store;
+        let store = &work.engine.store;
         let shown = store.entry_of_hold(work.session(), &hold.id).await?;
         Ok(shown.map_or_else(|| self.new_place(now), Place::of))
     }
@@ -357,7 +357,7 @@ impl Agent {
         (hold, (by, at), shown): (&Hold, (UserId, Timestamp), Place),
         call: ToolCall,
     ) -> Result<(), Error> {
-        let tokens = work.engine.setup.store.tokens(&hold.id).await?;
+        let tokens = work.engine.store.tokens(&hold.id).await?;
         work.kill_switch().await?;
         let names = names_in(work, std::slice::from_ref(&call)).await;
         work.note_sandbox(&call, &names, Timestamp::now()).await;
@@ -432,7 +432,7 @@ impl Agent {
     /// by themselves.
     pub(crate) async fn mentions(&mut self, work: &Work, text: &str) {
         for name in mentioned(text) {
-            let found = work.engine.setup.inventory.find(name).await;
+            let found = work.engine.settings().inventory.find(name).await;
             let now = Timestamp::now();
             match found.as_slice() {
                 [] => self.note_mention(work, &format!("@{name} is no known resource."), now),

@@ -46,9 +46,9 @@ pub(crate) async fn run(
     cancel: CancellationToken,
     draining: CancellationToken,
 ) -> Result<Outcome, Error> {
-    let mut snapshot = engine.setup.store.snapshot(&claim.session).await?;
+    let mut snapshot = engine.store.snapshot(&claim.session).await?;
     let since = since_it_ended(&engine, &snapshot).await?;
-    let mut not_run = engine.setup.store.not_run(&claim.session).await?;
+    let mut not_run = engine.store.not_run(&claim.session).await?;
     let stale = close_stale(&mut snapshot, since.ended);
     let parked = engine.unpark(&claim.session, claim.epoch);
     let now = Timestamp::now();
@@ -92,7 +92,14 @@ pub(crate) async fn run(
         }
     }
     let epoch = claim.epoch;
-    let work = Work::new(engine, claim, run.id.clone(), tape, cancel, draining);
+    let work = Work::new(
+        engine,
+        claim,
+        run.id.clone(),
+        (snapshot.session.submitted.at, tape),
+        cancel,
+        draining,
+    );
     let mut session = Session {
         work: &work,
         snapshot,
@@ -505,7 +512,7 @@ impl Session<'_> {
                 .names()
                 .map(interlock_protocol::ToolName::as_str)
                 .collect();
-            let system = self.work.engine.setup.prompts.system(&Tiers {
+            let system = self.work.prompts.system(&Tiers {
                 tools: &names,
                 dialect: &plan.controller.dialect().instructions(&plan.offer),
                 servers: &BTreeMap::new(),
@@ -545,7 +552,7 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let submitted = &self.snapshot.session.submitted;
         let submitted_kind = submitted.kind;
-        let prompts = &self.work.engine.setup.prompts;
+        let prompts = &self.work.prompts;
         let text = match (unite, submitted.kind) {
             (Some(found), _) => prompts.synthesis(&self.run.input, found)?,
             (None, SessionKind::Chain) => {

@@ -77,12 +77,13 @@ impl Engine {
     /// Takes a question or an alert, and says whether it is a new session. A submission with a known key, and an alert
     /// whose fingerprint an open session has, join the session that is there.
     pub async fn submit_or_join(&self, submission: Submission) -> Result<(SessionId, bool), Error> {
-        let setup = &self.inner.setup;
+        let setup = self.settings();
         let now = Timestamp::now();
         let chain = self.inner.chain_for(&submission)?;
         // Found out now, not when a worker has it.
         let overrides = written("the overrides", &submission.overrides)?;
-        self.inner.stages(&chain, &submission.overrides, &self.tools())?;
+        self.inner
+            .stages(&chain, &submission.overrides, self.tools().rules())?;
         if submission.input.trim().is_empty() {
             let what = match submission.kind {
                 SessionKind::Chat => "the question is empty",
@@ -123,7 +124,7 @@ impl Engine {
             options: overrides,
             at: now,
         };
-        match setup.store.submit(session, &setup.queue).await? {
+        match self.store().submit(session, &setup.queue).await? {
             Submitted::Duplicate(other) => Ok((other, false)),
             Submitted::New => Ok((id, true)),
         }
@@ -143,7 +144,7 @@ impl Engine {
         question: &str,
         model: &str,
     ) -> Result<(), Error> {
-        let submitted = self.inner.setup.store.session(session).await?.submitted;
+        let submitted = self.inner.store.session(session).await?.submitted;
         let mut overrides: Overrides =
             serde_json::from_value(submitted.options).map_err(|source| Error::Unreadable {
                 what: format!("the options of {session}"),
@@ -151,7 +152,8 @@ impl Engine {
             })?;
         overrides.model = Some(model.to_owned());
         // Found out now, not when a worker has it.
-        self.inner.stages(&submitted.chain, &overrides, &self.tools())?;
+        self.inner
+            .stages(&submitted.chain, &overrides, self.tools().rules())?;
         self.follow_up(session, by, question, Some(overrides)).await
     }
 
@@ -171,12 +173,12 @@ impl Engine {
                 question.len()
             )));
         }
-        let input = masking::input(&self.inner.setup.masker, question).await;
+        let input = masking::input(&self.inner.settings().masker, question).await;
         // Kept with the question or not at all: nothing comes of a question whose asker is not known, and nobody is said to have
         // asked what was refused. The hash says which question it was.
         let asked = json!({ QUESTION_HASH: ContentHash::of(&input) });
         let asked = deed(by, ASKED, Some(session.as_str()), asked);
-        let (store, queue) = (&self.inner.setup.store, &self.inner.setup.queue);
+        let (store, queue) = (&self.inner.store, &self.settings().queue);
         let options = overrides
             .map(|overrides| written("the overrides", &overrides))
             .transpose()?;

@@ -6,19 +6,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
-    Answer, AnswerDecision, Conclusion, Decision, DueReading, Hold, InterruptedWrite, KillSwitch, Moment,
-    NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session, SessionOptions,
-    Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World, WriteRecord,
+    Answer, AnswerDecision, Conclusion, Decision, DueReading, FourEyes, Hold, InterruptedWrite, KillSwitch,
+    Moment, NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session,
+    SessionOptions, Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World,
+    WriteRecord,
 };
 use interlock_protocol::{
-    Arguments, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId, SessionId, ToolCall,
-    UserId,
+    Arguments, ControlLevel, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId,
+    SessionId, ToolCall, UserId,
 };
 use interlock_store::Step;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::registry::ToolSet;
+use crate::registry::RuleSet;
 
 mod ask;
 mod outcome;
@@ -57,10 +58,22 @@ impl Shared {
     }
 }
 
+/// What the configuration says now about a session that runs.
+pub(crate) struct Stricter<'a> {
+    /// The most that may happen without a human.
+    pub(crate) level: ControlLevel,
+    /// Whether the owner may approve its holds.
+    pub(crate) four_eyes: FourEyes,
+    /// What decides about tools now.
+    pub(crate) rules: &'a Arc<RuleSet>,
+}
+
 /// The gate's memory of one session, and the questions that were not kept yet.
 #[derive(Debug)]
 pub(crate) struct Tape {
-    tools: Arc<ToolSet>,
+    tools: Arc<RuleSet>,
+    /// The rules that it follows: those of the configuration when it was asked last.
+    followed: Arc<RuleSet>,
     session: Session,
     run: RunId,
     number: u64,
@@ -74,7 +87,7 @@ pub(crate) struct Tape {
 impl Tape {
     /// Opens a session of which nothing is known in this process.
     pub(crate) fn open(
-        tools: Arc<ToolSet>,
+        tools: Arc<RuleSet>,
         id: SessionId,
         options: SessionOptions,
         run: RunId,
@@ -98,6 +111,7 @@ impl Tape {
             rules: Box::new(tools.rules().clone()),
         };
         let mut tape = Self {
+            followed: Arc::clone(&tools),
             tools,
             session: Session::new(id, options),
             run,
@@ -112,8 +126,46 @@ impl Tape {
     }
 
     /// The tools that it was opened with.
-    pub(crate) const fn tools(&self) -> &Arc<ToolSet> {
+    pub(crate) const fn tools(&self) -> &Arc<RuleSet> {
         &self.tools
+    }
+
+    /// Takes rules that are stricter now than when it was opened, for everything that is asked from here on. What became
+    /// milder changes nothing.
+    pub(crate) fn follow(&mut self, now: &Stricter<'_>, at: Timestamp) {
+        let options = self.session.options();
+        let level = now.level.min(options.level);
+        let four_eyes = now.four_eyes.or(options.four_eyes);
+        let same = Arc::ptr_eq(&self.followed, now.rules);
+        if same && (level, four_eyes) == (options.level, options.four_eyes) {
+            return;
+        }
+        let stricter = self
+            .tools
+            .gate()
+            .options()
+            .tightened_by(now.rules.gate().options());
+        let shared = self.tools.shared_with(now.rules);
+        let tools = match &options.tools {
+            ToolScope::All => shared,
+            ToolScope::Only(own) => own & &shared,
+        };
+        self.followed = Arc::clone(now.rules);
+        let unchanged = (level, four_eyes) == (options.level, options.four_eyes)
+            && stricter == *self.tools.gate().options()
+            && options.tools == ToolScope::Only(tools.clone());
+        if unchanged {
+            return;
+        }
+        self.tools = Arc::new(self.tools.with_options(stricter));
+        let ask = Ask::Tighten {
+            level,
+            four_eyes,
+            tools: tools.clone(),
+            rules: Box::new(self.tools.rules().clone()),
+        };
+        self.session.tighten(level, four_eyes, &tools);
+        self.note(&ask, Value::Null, at);
     }
 
     pub(crate) const fn session(&self) -> &Session {

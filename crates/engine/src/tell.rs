@@ -225,7 +225,7 @@ impl Agent {
 
     /// What a model is shown of an answer: marked as data from outside, and no longer than there is use for.
     pub(crate) fn shown(&self, work: &Work, call: Option<&ToolCall>, response: &ToolResponse) -> String {
-        let most = work.engine.setup.limits.shown_bytes;
+        let most = work.limits.shown_bytes;
         let marked = response.clone().with_meta("trust", "untrusted data");
         let render = |response: &ToolResponse| match call {
             Some(call) => self.dialect().observation(call, response),

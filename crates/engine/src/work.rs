@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use interlock_gate::{KillSwitch, NameEntry, Refusal, World};
+use interlock_model::Models;
 use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId, ToolCall};
 use interlock_store::{Batch, Claim, Error as StoreError, Record};
 use jiff::Timestamp;
@@ -14,8 +15,10 @@ use crate::count;
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::live::Live;
-use crate::registry::ToolSet;
-use crate::tape::Tape;
+use crate::options::Limits;
+use crate::prompt::Prompts;
+use crate::registry::RuleSet;
+use crate::tape::{Stricter, Tape};
 
 /// How often keeping a receipt is tried again when the store cannot take it, and how long between.
 const RECEIPT_TRIES: u32 = 30;
@@ -37,8 +40,16 @@ pub(crate) struct Work {
     pub(crate) engine: Arc<Inner>,
     pub(crate) claim: Claim,
     pub(crate) run: RunId,
-    /// The tools that the run has, from its beginning to its end.
-    pub(crate) tools: Arc<ToolSet>,
+    /// When the session was submitted.
+    submitted_at: Timestamp,
+    /// The catalogue that the run has, from its beginning to its end.
+    pub(crate) tools: Arc<RuleSet>,
+    /// Its models, in the same way.
+    pub(crate) models: Models,
+    /// What its models are told.
+    pub(crate) prompts: Arc<Prompts>,
+    /// Its bounds.
+    pub(crate) limits: Limits,
     pub(crate) cancel: CancellationToken,
     pub(crate) draining: CancellationToken,
     pub(crate) deadline: Instant,
@@ -52,12 +63,17 @@ impl Work {
         engine: Arc<Inner>,
         claim: Claim,
         run: RunId,
-        tape: Tape,
+        (submitted_at, tape): (Timestamp, Tape),
         cancel: CancellationToken,
         draining: CancellationToken,
     ) -> Self {
-        let deadline = Instant::now() + engine.setup.limits.session;
+        let settings = engine.settings();
+        let deadline = Instant::now() + settings.limits.session;
         Self {
+            submitted_at,
+            models: settings.models.clone(),
+            prompts: Arc::clone(&settings.prompts),
+            limits: settings.limits.clone(),
             engine,
             claim,
             run,
@@ -81,10 +97,11 @@ impl Work {
     /// Finds out what the place offers that a call would run a command on, where that decides about the call, and tells the
     /// gate.
     pub(crate) async fn note_sandbox(&self, call: &ToolCall, names: &[NameEntry], now: Timestamp) {
+        self.follow(&mut self.tape());
         let Some(place) = self.tape().sandbox_asked(call, names, now) else {
             return;
         };
-        let target = self.engine.setup.inventory.read_target(&place).await;
+        let target = self.engine.settings().inventory.read_target(&place).await;
         self.tape().note_sandbox(place, target, now);
     }
 
@@ -96,7 +113,20 @@ impl Work {
     /// Asks the gate something that concerns what all sessions share.
     pub(crate) fn gate<T>(&self, f: impl FnOnce(&mut Tape, &mut World) -> T) -> T {
         let mut tape = self.tape();
+        self.follow(&mut tape);
         self.engine.shared.with(|world| f(&mut tape, world))
+    }
+
+    /// Rules that were reloaded hold for what is asked from here on, as far as they are stricter.
+    fn follow(&self, tape: &mut Tape) {
+        let settings = self.engine.settings();
+        let level = tape.session().options().level;
+        let now = Stricter {
+            level: self.engine.level_now(level, self.submitted_at),
+            four_eyes: settings.four_eyes,
+            rules: settings.tools.rules(),
+        };
+        tape.follow(&now, Timestamp::now());
     }
 
     /// Whether to stop.

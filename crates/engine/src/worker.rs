@@ -1,5 +1,6 @@
 //! Workers: they take sessions from the queue, one at a time each, keep their claims alive, and let go in order.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use interlock_gate::HoldStatus;
 use interlock_protocol::{EventBody, SessionId, Status};
 use interlock_store::{Claim, Concurrency, Holds, Record, Retained, Retention};
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -58,9 +60,30 @@ impl Default for Queue {
 pub struct Workers {
     draining: CancellationToken,
     tasks: JoinSet<()>,
+    queue: QueueControl,
+}
+
+/// Changes how running workers work the queue. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct QueueControl(watch::Sender<Queue>);
+
+impl QueueControl {
+    /// From now on it is worked like this. Of fewer workers, those that are too many end when their session pauses or ends.
+    pub fn set(&self, queue: Queue) {
+        self.0.send_if_modified(|current| {
+            let changed = *current != queue;
+            *current = queue;
+            changed
+        });
+    }
 }
 
 impl Workers {
+    /// What changes how they work.
+    pub fn control(&self) -> QueueControl {
+        self.queue.clone()
+    }
+
     /// Takes nothing more, lets what runs come to a point where another can go on, and waits for that.
     pub async fn drain(mut self) {
         self.draining.cancel();
@@ -73,27 +96,65 @@ impl Engine {
     pub fn start(&self, queue: &Queue) -> Workers {
         let draining = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        for _ in 0..queue.workers.max(1) {
-            let engine = self.clone();
-            let queue = queue.clone();
-            let draining = draining.clone();
-            tasks.spawn(async move { engine.take_sessions(&queue, &draining).await });
+        let (sender, receiver) = watch::channel(queue.clone());
+        let (engine, stop, queue) = (self.clone(), draining.clone(), receiver.clone());
+        tasks.spawn(async move { engine.keep_workers(queue, &stop).await });
+        let (engine, stop) = (self.clone(), draining.clone());
+        tasks.spawn(async move { engine.look_after(receiver, &stop).await });
+        Workers {
+            draining,
+            tasks,
+            queue: QueueControl(sender),
         }
-        let engine = self.clone();
-        let queue = queue.clone();
-        let stop = draining.clone();
-        tasks.spawn(async move { engine.look_after(&queue, &stop).await });
-        Workers { draining, tasks }
     }
 
-    async fn take_sessions(&self, queue: &Queue, draining: &CancellationToken) {
-        let store = &self.inner.setup.store;
-        let limit = Concurrency {
-            worker: queue.workers,
-            overall: queue.max_concurrent,
-        };
+    /// As many workers as the queue is to have, until they are to stop; then waits for them.
+    async fn keep_workers(&self, mut queue: watch::Receiver<Queue>, draining: &CancellationToken) {
+        let mut tasks = JoinSet::new();
+        let mut running = BTreeSet::new();
+        loop {
+            let wanted = queue.borrow_and_update().workers.max(1);
+            for number in 0..wanted {
+                if running.insert(number) {
+                    let (engine, queue, draining) = (self.clone(), queue.clone(), draining.clone());
+                    tasks.spawn(async move {
+                        engine.take_sessions(number, queue, &draining).await;
+                        number
+                    });
+                }
+            }
+            tokio::select! {
+                () = draining.cancelled() => break,
+                changed = queue.changed() => if changed.is_err() {
+                    break;
+                },
+                Some(ended) = tasks.join_next() => {
+                    if let Ok(number) = ended {
+                        running.remove(&number);
+                    }
+                }
+            }
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn take_sessions(
+        &self,
+        number: u32,
+        mut settings: watch::Receiver<Queue>,
+        draining: &CancellationToken,
+    ) {
+        let store = &self.inner.store;
         let mut work = store.work();
         while !draining.is_cancelled() {
+            let queue = settings.borrow_and_update().clone();
+            if number >= queue.workers.max(1) {
+                return;
+            }
+            let limit = Concurrency {
+                worker: queue.workers,
+                overall: queue.max_concurrent,
+            };
             match store
                 .claim_next(&self.inner.worker, Timestamp::now(), limit)
                 .await
@@ -111,6 +172,7 @@ impl Engine {
                                 tracing::error!(%error, "the queue cannot be watched");
                             }
                         }
+                        () = changed(&mut settings) => {}
                         () = draining.cancelled() => {}
                     }
                 }
@@ -126,7 +188,17 @@ impl Engine {
     }
 
     /// Says that this process lives, takes over what others left, ends holds whose time is up, hears of cancellations.
-    async fn look_after(&self, queue: &Queue, draining: &CancellationToken) {
+    async fn look_after(&self, mut settings: watch::Receiver<Queue>, draining: &CancellationToken) {
+        loop {
+            let queue = settings.borrow_and_update().clone();
+            tokio::select! {
+                () = self.look_after_as(&queue, draining) => return,
+                () = changed(&mut settings) => {}
+            }
+        }
+    }
+
+    async fn look_after_as(&self, queue: &Queue, draining: &CancellationToken) {
         let every = |period: Duration| {
             let mut tick = tokio::time::interval(period);
             tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -161,7 +233,7 @@ impl Engine {
     pub async fn beat(&self, queue: &Queue) -> Result<(), Error> {
         let inner = &self.inner;
         let now = Timestamp::now();
-        inner.setup.store.heartbeat(&inner.worker, now).await?;
+        inner.store.heartbeat(&inner.worker, now).await?;
         inner.refresh_kill_switch().await?;
         let running: Vec<SessionId> = inner
             .running
@@ -171,19 +243,18 @@ impl Engine {
             .cloned()
             .collect();
         for session in &running {
-            if inner.setup.store.cancel_requested(session).await? {
+            if inner.store.cancel_requested(session).await? {
                 inner.cancel_here(session);
             }
         }
         let left = inner
-            .setup
             .store
             .put_back_idle(&inner.worker, &running, now, queue.orphan_after)
             .await?;
         for session in &left {
             tracing::warn!(%session, "work on it had stopped; it goes back to the queue");
         }
-        let taken = inner.setup.store.take_over(now, queue.orphan_after).await?;
+        let taken = inner.store.take_over(now, queue.orphan_after).await?;
         for session in &taken {
             tracing::warn!(%session, "its worker is gone; the session is taken over");
         }
@@ -202,7 +273,7 @@ impl Engine {
             due
         };
         if due {
-            let retained = self.inner.setup.store.retain(&queue.retention, now).await?;
+            let retained = self.inner.store.retain(&queue.retention, now).await?;
             if retained != Retained::default() {
                 tracing::info!(
                     deleted = retained.soft_deleted,
@@ -218,7 +289,7 @@ impl Engine {
     pub async fn expire_holds(&self) -> Result<(), Error> {
         let inner = &self.inner;
         let now = Timestamp::now();
-        for mut hold in inner.setup.store.holds(Holds::Open).await? {
+        for mut hold in inner.store.holds(Holds::Open).await? {
             if now < hold.expires_at {
                 continue;
             }
@@ -244,7 +315,6 @@ impl Engine {
     pub async fn work_on(&self, session: &SessionId) -> Result<Outcome, Error> {
         let claim = self
             .inner
-            .setup
             .store
             .claim(session, &self.inner.worker, Timestamp::now())
             .await?;
@@ -255,7 +325,7 @@ impl Engine {
         let inner = &self.inner;
         let session = claim.session.clone();
         let cancel = CancellationToken::new();
-        if inner.setup.store.cancel_requested(&session).await? {
+        if inner.store.cancel_requested(&session).await? {
             cancel.cancel();
         }
         let working = inner.begin_work(&session, cancel.clone());
@@ -295,8 +365,15 @@ impl Engine {
             at: Timestamp::now(),
             records,
         };
-        if let Err(error) = self.inner.setup.store.append(batch).await {
+        if let Err(error) = self.inner.store.append(batch).await {
             tracing::error!(session = %claim.session, %error, "not even the reason could be kept");
         }
+    }
+}
+
+/// Until the settings change. Never, if nobody can change them any more.
+async fn changed(settings: &mut watch::Receiver<Queue>) {
+    if settings.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }

@@ -101,8 +101,8 @@ impl Engine {
     /// lets writes go again, and the error is told.
     async fn halt_writes(&self, by: &UserId, reason: Option<&str>) -> Result<WritesState, Error> {
         let inner = &self.inner;
-        let store = &inner.setup.store;
-        let reason = reason.map(|reason| inner.setup.masker.mask_text(reason).into_owned());
+        let store = &inner.store;
+        let reason = reason.map(|reason| inner.settings().masker.mask_text(reason).into_owned());
         // What is seen in this process follows what is kept, in the same order.
         let _turn = inner.switching.lock().await;
         inner.seen_switch(|seen| seen.wanted = true);
@@ -130,7 +130,7 @@ impl Engine {
         let _turn = inner.switching.lock().await;
         let deed = deed(by, "writes.resumed", None, json!({ "reason": null }));
         let (at, to) = (deed.at, SwitchMove::Resume { seen });
-        match inner.setup.store.move_switch(to, by, at, Some(deed)).await {
+        match inner.store.move_switch(to, by, at, Some(deed)).await {
             Ok(switch) => {
                 inner.seen_switch(|seen| seen.moved(&switch));
                 Ok(switch.into())
@@ -145,7 +145,7 @@ impl Engine {
 
     /// Whether writes are stopped, in every process on this store, and who said so.
     pub async fn writes(&self) -> Result<WritesState, Error> {
-        let switch = self.inner.setup.store.switch().await?;
+        let switch = self.inner.store.switch().await?;
         self.inner.seen_switch(|seen| seen.look(&switch));
         Ok(switch.into())
     }
@@ -162,7 +162,7 @@ impl Inner {
 
     /// Looks at the switch, which another process may have moved.
     pub(crate) async fn refresh_kill_switch(&self) -> Result<KillSwitch, Error> {
-        let switch = self.setup.store.switch().await?;
+        let switch = self.store.switch().await?;
         Ok(self.seen_switch(|seen| seen.look(&switch)))
     }
 }
@@ -177,7 +177,7 @@ impl Inner {
         details: Value,
     ) -> Result<(), Error> {
         let deed = deed(by, action, subject, details);
-        self.setup.store.audit(deed).await?;
+        self.store.audit(deed).await?;
         Ok(())
     }
 }

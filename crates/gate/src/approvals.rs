@@ -61,7 +61,7 @@ impl Gate {
         if !self.broken(Sabotage::AnyTokenApproves) {
             check_token(hold, approval, now)?;
         }
-        self.check_four_eyes(hold, approval.by)?;
+        self.check_four_eyes(hold, FourEyes::Off, approval.by)?;
         approval.record.used_at = Some(now);
         hold.status = HoldStatus::Approved {
             by: approval.by.clone(),
@@ -250,9 +250,10 @@ impl Gate {
         true
     }
 
-    /// Where four eyes are wanted, neither the owner of the session nor whoever edited the plan approves it.
-    fn check_four_eyes(&self, hold: &Hold, by: &UserId) -> Result<(), Box<Refusal>> {
-        if hold.four_eyes == FourEyes::Off {
+    /// Where four eyes are wanted, by the hold or by now, neither the owner of the session nor whoever edited the plan
+    /// approves it.
+    fn check_four_eyes(&self, hold: &Hold, now: FourEyes, by: &UserId) -> Result<(), Box<Refusal>> {
+        if hold.four_eyes.or(now) == FourEyes::Off {
             return Ok(());
         }
         let editor = hold.edited_from.as_ref().map(|edited| &edited.by);
@@ -332,6 +333,8 @@ impl Gate {
                 "The plan is not the one that was held.",
             ));
         }
+        // Four eyes may have become required since it was approved.
+        self.check_four_eyes(hold, session.options.four_eyes, by)?;
         let until = at
             .saturating_add(self.options.redeem_within)
             .unwrap_or(Timestamp::MAX);

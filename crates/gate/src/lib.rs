@@ -44,6 +44,7 @@ mod sandbox;
 mod session;
 mod settle;
 mod state;
+mod tighten;
 mod verification;
 mod wording;
 mod world;

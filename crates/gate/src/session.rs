@@ -202,8 +202,10 @@ impl Session {
         &self.options
     }
 
-    /// Changes how much may happen without a human, from now on.
-    pub fn set_level(&mut self, level: ControlLevel) {
+    /// Changes how much may happen without a human, from now on: for tests. A running session is only tightened
+    /// ([`Session::tighten`]).
+    #[cfg(test)]
+    pub(crate) fn set_level(&mut self, level: ControlLevel) {
         self.options.level = level;
     }
 

@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use interlock_protocol::{ResourceId, ResourceKind};
 
-use crate::alertmanager::{self, Alertmanager};
-use crate::docker::{self, Docker};
-use crate::hosts::{self, Host};
-use crate::keeper::Keeper;
-use crate::kubernetes::{self, Kubernetes};
-use crate::mail::{self, MailGateway};
-use crate::prometheus::{self, Prometheus};
-use crate::proxmox::{self, Proxmox};
+use crate::alertmanager::Alertmanager;
+use crate::docker::Docker;
+use crate::hosts::Host;
+use crate::keeper::{Keeper, Numbered};
+use crate::kubernetes::Kubernetes;
+use crate::made::{self, Connections, Made, connect, connectors};
+use crate::mail::MailGateway;
+use crate::prometheus::Prometheus;
+use crate::proxmox::Proxmox;
 use crate::reach::Sandboxes;
-use crate::{Error, Graph, Options, Resource, Secrets, Source};
+use crate::{Error, Graph, Options, Resource, Secrets, Source, options};
 
 /// How old the graph may be that says which tags a resource has.
 const TAGS_FOR: Duration = Duration::from_secs(30);
@@ -38,18 +39,37 @@ struct Inner {
     prometheus: Vec<Prometheus>,
     alertmanagers: Vec<Alertmanager>,
     mail_gateways: Vec<MailGateway>,
+    /// The same, with what each was made from.
+    all: All,
     /// All of them that make resources known, and those of other rooms.
-    sources: Vec<Arc<dyn Source>>,
+    sources: Vec<Numbered>,
     keeper: Keeper,
-    sandboxes: Sandboxes,
+    sandboxes: Arc<Sandboxes>,
     /// Tags from the configuration.
     tags: BTreeMap<ResourceId, BTreeSet<String>>,
+}
+
+/// Every connector with what it was made from.
+#[derive(Default)]
+struct All {
+    proxmox: Vec<Made<options::Proxmox, Proxmox>>,
+    hosts: Vec<Made<options::Host, Host>>,
+    docker: Vec<Made<options::Docker, Docker>>,
+    kubernetes: Vec<Made<options::Kubernetes, Kubernetes>>,
+    prometheus: Vec<Made<options::Http, Prometheus>>,
+    alertmanagers: Vec<Made<options::Http, Alertmanager>>,
+    mail_gateways: Vec<Made<options::MailGateway, MailGateway>>,
 }
 
 impl fmt::Debug for Infra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.inner.sources.iter().map(|source| source.connection()))
+            .entries(
+                self.inner
+                    .sources
+                    .iter()
+                    .map(|numbered| numbered.source.connection()),
+            )
             .finish()
     }
 }
@@ -57,37 +77,86 @@ impl fmt::Debug for Infra {
 impl Infra {
     /// Prepares every connection; nothing is reached yet. `further` are sources of other rooms, such as this machine.
     pub fn new(options: &Options, secrets: &Secrets, further: Vec<Arc<dyn Source>>) -> Result<Self, Error> {
-        let proxmox = proxmox::connect(options, secrets)?;
-        let hosts = hosts::connect(options, secrets)?;
-        let docker = docker::connect(options)?;
-        let kubernetes = kubernetes::connect(options, secrets)?;
-        let prometheus = prometheus::connect(options, secrets)?;
-        let alertmanagers = alertmanager::connect(options, secrets)?;
-        let mail_gateways = mail::connect(options, secrets)?;
-        let mut sources = further;
-        sources.extend(sources_of(&proxmox));
-        sources.extend(sources_of(&hosts));
-        sources.extend(sources_of(&docker));
-        sources.extend(sources_of(&kubernetes));
-        sources.extend(sources_of(&prometheus));
-        sources.extend(sources_of(&alertmanagers));
-        sources.extend(sources_of(&mail_gateways));
+        let (infra, _) = Self::make(options, secrets, further, None)?;
+        Ok(infra)
+    }
+
+    /// The same for another configuration. Connectors that it does not change stay as they are, with their open connections
+    /// and what was found out through them. The others are closed when the last call that uses them has ended.
+    pub fn reconfigured(
+        &self,
+        options: &Options,
+        secrets: &Secrets,
+        further: Vec<Arc<dyn Source>>,
+    ) -> Result<(Self, Connections), Error> {
+        Self::make(options, secrets, further, Some(self))
+    }
+
+    fn make(
+        options: &Options,
+        secrets: &Secrets,
+        further: Vec<Arc<dyn Source>>,
+        before: Option<&Self>,
+    ) -> Result<(Self, Connections), Error> {
+        let none = All::default();
+        let old = before.map_or(&none, |before| &before.inner.all);
+        let mut count = Connections::default();
+        let all = All {
+            proxmox: connect(&options.proxmox, &old.proxmox, &mut count, |options| {
+                Proxmox::new(options, secrets)
+            })?,
+            hosts: connect(&options.hosts, &old.hosts, &mut count, |options| {
+                Host::new(options, secrets)
+            })?,
+            docker: connect(&options.docker, &old.docker, &mut count, Docker::new)?,
+            kubernetes: connect(&options.kubernetes, &old.kubernetes, &mut count, |options| {
+                Kubernetes::new(options, secrets)
+            })?,
+            prometheus: connect(&options.prometheus, &old.prometheus, &mut count, |options| {
+                Prometheus::new(options, secrets)
+            })?,
+            alertmanagers: connect(&options.alertmanager, &old.alertmanagers, &mut count, |options| {
+                Alertmanager::new(options, secrets)
+            })?,
+            mail_gateways: connect(
+                &options.mail_gateways,
+                &old.mail_gateways,
+                &mut count,
+                |options| MailGateway::new(options, secrets),
+            )?,
+        };
+        let mut sources: Vec<Numbered> = further
+            .into_iter()
+            .map(|source| Numbered {
+                number: made::number(),
+                source,
+            })
+            .collect();
+        sources.extend(sources_of(&all.proxmox));
+        sources.extend(sources_of(&all.hosts));
+        sources.extend(sources_of(&all.docker));
+        sources.extend(sources_of(&all.kubernetes));
+        sources.extend(sources_of(&all.prometheus));
+        sources.extend(sources_of(&all.alertmanagers));
+        sources.extend(sources_of(&all.mail_gateways));
         unique(&sources)?;
-        Ok(Self {
+        let infra = Self {
             inner: Arc::new(Inner {
-                proxmox,
-                hosts,
-                docker,
-                kubernetes,
-                prometheus,
-                alertmanagers,
-                mail_gateways,
+                proxmox: connectors(&all.proxmox),
+                hosts: connectors(&all.hosts),
+                docker: connectors(&all.docker),
+                kubernetes: connectors(&all.kubernetes),
+                prometheus: connectors(&all.prometheus),
+                alertmanagers: connectors(&all.alertmanagers),
+                mail_gateways: connectors(&all.mail_gateways),
+                all,
                 sources,
-                keeper: Keeper::default(),
-                sandboxes: Sandboxes::default(),
+                keeper: before.map_or_else(Keeper::default, |before| before.inner.keeper.for_other_sources()),
+                sandboxes: before.map_or_else(Arc::default, |before| Arc::clone(&before.inner.sandboxes)),
                 tags: options.tags.clone(),
             }),
-        })
+        };
+        Ok((infra, count))
     }
 
     /// What all connections know, not older than this.
@@ -168,18 +237,19 @@ impl Infra {
     }
 }
 
-fn sources_of<Connector: Source + Clone + 'static>(
-    connectors: &[Connector],
-) -> impl Iterator<Item = Arc<dyn Source>> {
-    connectors
-        .iter()
-        .map(|connector| Arc::new(connector.clone()) as Arc<dyn Source>)
+fn sources_of<Options, Connector: Source + Clone + 'static>(
+    connectors: &[Made<Options, Connector>],
+) -> impl Iterator<Item = Numbered> {
+    connectors.iter().map(|made| Numbered {
+        number: made.number,
+        source: Arc::new(made.connector.clone()),
+    })
 }
 
 /// Two connections of one name and kind could not be told apart in results.
-fn unique(sources: &[Arc<dyn Source>]) -> Result<(), Error> {
+fn unique(sources: &[Numbered]) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
-    for source in sources {
+    for Numbered { source, .. } in sources {
         if !seen.insert((source.kind(), source.connection())) {
             return Err(Error::Configuration {
                 connection: source.connection().to_owned(),

@@ -16,7 +16,13 @@ const SOURCE_TIME: Duration = Duration::from_secs(10);
 pub(crate) struct Keeper {
     last: Mutex<Option<Taken>>,
     /// Held while sources are asked: one at a time, and everyone who waits shares the answer.
-    asking: tokio::sync::Mutex<Memory>,
+    asking: Arc<tokio::sync::Mutex<Memory>>,
+}
+
+/// A source, and the number under which it is remembered. A source that was made again has another one.
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
+    pub(crate) source: Arc<dyn Source>,
 }
 
 #[derive(Clone)]
@@ -25,8 +31,8 @@ struct Taken {
     graph: Arc<Graph>,
 }
 
-/// What each source knew when it last answered.
-type Memory = BTreeMap<(&'static str, String), Known>;
+/// What each source knew when it last answered, by its number.
+type Memory = BTreeMap<u64, Known>;
 
 struct Known {
     resources: Vec<Resource>,
@@ -34,7 +40,15 @@ struct Known {
 }
 
 impl Keeper {
-    pub(crate) async fn graph(&self, sources: &[Arc<dyn Source>], not_older: Duration) -> Arc<Graph> {
+    /// For other sources: what those of them knew that were there before is remembered.
+    pub(crate) fn for_other_sources(&self) -> Self {
+        Self {
+            last: Mutex::default(),
+            asking: Arc::clone(&self.asking),
+        }
+    }
+
+    pub(crate) async fn graph(&self, sources: &[Numbered], not_older: Duration) -> Arc<Graph> {
         let asked = Instant::now();
         if let Some(graph) = self.fresh(asked, not_older) {
             return graph;
@@ -62,17 +76,17 @@ impl Keeper {
     }
 }
 
-async fn ask(sources: &[Arc<dyn Source>], memory: &mut Memory) -> Graph {
+async fn ask(sources: &[Numbered], memory: &mut Memory) -> Graph {
+    memory.retain(|number, _| sources.iter().any(|source| source.number == *number));
     let taken_at = Timestamp::now();
-    let answers = join_all(sources.iter().map(|source| within_time(source.as_ref()))).await;
+    let answers = join_all(sources.iter().map(|source| within_time(source.source.as_ref()))).await;
     let mut resources = Vec::new();
     let mut health = Vec::new();
-    for (source, answer) in sources.iter().zip(answers) {
-        let key = (source.kind(), source.connection().to_owned());
+    for (Numbered { number, source }, answer) in sources.iter().zip(answers) {
         let (known, problem) = match answer {
             Ok(found) => {
                 memory.insert(
-                    key,
+                    *number,
                     Known {
                         resources: found.clone(),
                         at: taken_at,
@@ -82,7 +96,7 @@ async fn ask(sources: &[Arc<dyn Source>], memory: &mut Memory) -> Graph {
             }
             Err(error) => {
                 tracing::warn!(connection = source.connection(), %error, "a source does not answer");
-                let known = memory.get(&key).map(stale).unwrap_or_default();
+                let known = memory.get(number).map(stale).unwrap_or_default();
                 (known, Some(error.to_string()))
             }
         };
@@ -161,12 +175,13 @@ mod tests {
         }
     }
 
-    fn fake() -> (Arc<Fake>, Vec<Arc<dyn Source>>) {
+    fn fake() -> (Arc<Fake>, Vec<Numbered>) {
         let fake = Arc::new(Fake {
             works: AtomicBool::new(true),
             asked: AtomicUsize::new(0),
         });
-        let sources: Vec<Arc<dyn Source>> = vec![Arc::clone(&fake) as Arc<dyn Source>];
+        let source = Arc::clone(&fake) as Arc<dyn Source>;
+        let sources = vec![Numbered { number: 1, source }];
         (fake, sources)
     }
 
@@ -187,6 +202,22 @@ mod tests {
         let keeper = Keeper::default();
         join_all((0..10).map(|_| keeper.graph(&sources, Duration::ZERO))).await;
         assert!(fake.asked.load(Ordering::SeqCst) <= 2);
+    }
+
+    #[tokio::test]
+    async fn what_is_remembered_belongs_to_one_making_of_a_source() {
+        let (fake, mut sources) = fake();
+        let keeper = Keeper::default();
+        keeper.graph(&sources, Duration::ZERO).await;
+        fake.works.store(false, Ordering::SeqCst);
+        let kept = keeper.for_other_sources();
+        assert_eq!(kept.graph(&sources, Duration::ZERO).await.resources().len(), 1);
+        sources[0].number = 2;
+        let made_again = kept.for_other_sources();
+        assert_eq!(
+            made_again.graph(&sources, Duration::ZERO).await.resources().len(),
+            0
+        );
     }
 
     #[tokio::test]

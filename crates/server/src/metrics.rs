@@ -51,6 +51,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Times that somebody was refused who may not decide about a hold",
     ),
     (
+        "interlock_config_reload_total",
+        "Reloads of the configuration, by outcome",
+    ),
+    (
         "interlock_fsm_final_block_total",
         "Final answers that came too early",
     ),
@@ -145,6 +149,14 @@ const GAUGES: &[(&str, &str)] = &[
         "Sessions whose record was found changed outside Interlock, ever",
     ),
     ("interlock_build_info", "1, with the version as a label"),
+    (
+        "interlock_config_last_reload_success_timestamp_seconds",
+        "When the configuration in use was loaded, since 1970",
+    ),
+    (
+        "interlock_config_last_reload_successful",
+        "Whether the last reload of the configuration succeeded; 0 if the file is not the configuration in use",
+    ),
     (
         "interlock_hub_position",
         "The place of the last event that was handed to those who watch",
@@ -264,7 +276,7 @@ async fn scrape(State(app): State<App>, caller: Result<Caller, Problem>) -> Resu
     }
     measure(&app).await;
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], app.parts().metrics.render()).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], app.metrics().render()).into_response())
 }
 
 /// What is looked at only when somebody asks.

@@ -38,6 +38,8 @@ pub enum Code {
     TooLarge,
     /// The body is of a type that is not taken.
     UnsupportedMediaType,
+    /// The configuration cannot be used; the one before stays in use.
+    ConfigurationRefused,
     /// The gate says no.
     ActionNotAllowed,
     /// Too much at once.
@@ -70,6 +72,7 @@ impl Code {
         Self::RecordAltered,
         Self::TooLarge,
         Self::UnsupportedMediaType,
+        Self::ConfigurationRefused,
         Self::ActionNotAllowed,
         Self::RateLimited,
         Self::TooManyStreams,
@@ -95,6 +98,7 @@ impl Code {
             Self::RecordAltered => "RECORD_ALTERED",
             Self::TooLarge => "TOO_LARGE",
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::ConfigurationRefused => "CONFIGURATION_REFUSED",
             Self::ActionNotAllowed => "ACTION_NOT_ALLOWED",
             Self::RateLimited => "RATE_LIMITED",
             Self::TooManyStreams => "TOO_MANY_STREAMS",
@@ -117,6 +121,7 @@ impl Code {
             Self::Conflict | Self::RecordAltered => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ConfigurationRefused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RateLimited | Self::TooManyStreams | Self::QueueFull => StatusCode::TOO_MANY_REQUESTS,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -139,6 +144,7 @@ impl Code {
             Self::RecordAltered => "The record of this session was changed outside Interlock",
             Self::TooLarge => "Too large",
             Self::UnsupportedMediaType => "A type that is not taken",
+            Self::ConfigurationRefused => "The configuration cannot be used",
             Self::ActionNotAllowed => "The gate says no",
             Self::RateLimited => "Too much at once",
             Self::TooManyStreams => "Too many streams are open",

@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Who has how many. Cheap to clone.
 #[derive(Debug)]
 pub(crate) struct Seats<K> {
-    most: usize,
+    most: Arc<AtomicUsize>,
     taken: Arc<Mutex<HashMap<K, usize>>>,
 }
 
 impl<K> Clone for Seats<K> {
     fn clone(&self) -> Self {
         Self {
-            most: self.most,
+            most: Arc::clone(&self.most),
             taken: Arc::clone(&self.taken),
         }
     }
@@ -31,21 +32,26 @@ impl<K: Eq + Hash + Clone> Seats<K> {
     /// So many for each; at least one.
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            most: most.max(1),
+            most: Arc::new(AtomicUsize::new(most.max(1))),
             taken: Arc::default(),
         }
     }
 
     /// How many each may have.
-    pub(crate) const fn most(&self) -> usize {
-        self.most
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    /// From now on so many for each; at least one. Who has more keeps them.
+    pub(crate) fn allow(&self, most: usize) {
+        self.most.store(most.max(1), Ordering::Relaxed);
     }
 
     /// One more; nothing if they have all of theirs already.
     pub(crate) fn take(&self, whose: K) -> Option<Seat<K>> {
         let mut taken = self.taken();
         let count = taken.entry(whose.clone()).or_default();
-        if *count >= self.most {
+        if *count >= self.most() {
             return None;
         }
         *count += 1;

@@ -189,8 +189,8 @@ impl Chat<'_> {
             }
             Command::Trace => {
                 let session = self.current()?;
-                let setup = self.driver.assembled.engine.setup();
-                let trace = trace::trace(&setup.store, session.as_str()).await?;
+                let store = self.driver.assembled.store();
+                let trace = trace::trace(store, session.as_str()).await?;
                 print(&trace::render(&trace, self.driver.globals.paint(&io::stdout())))?;
             }
             Command::Help => {

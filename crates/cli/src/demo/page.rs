@@ -88,7 +88,7 @@ pub(super) async fn run(
     };
     let paint = globals.paint(&std::io::stderr());
     stage.assembled.config.server.listen = arguments.listen.unwrap_or_else(free_address);
-    let serving = start(&stage.assembled, metrics, true).await?;
+    let serving = start(&stage.assembled, metrics, None, true).await?;
     let workers = stage.assembled.engine.start(&stage.assembled.queue);
     let told = Telling {
         globals,
@@ -129,10 +129,10 @@ impl Telling<'_> {
             paint,
         } = self;
         let (_, secret) = sign_in_link(stage.assembled.store(), None).await?;
-        let link = link(&serving.url, &secret);
+        let link = link(&serving.url(), &secret);
         let mut session = begin(stage, &incident, arguments.model.as_deref()).await?;
         let started = Started {
-            url: &serving.url,
+            url: &serving.url(),
             sign_in_link: &link,
             incident: &incident.name,
             session_id: &session,
@@ -168,7 +168,8 @@ impl Telling<'_> {
             session = begin(stage, &incident, arguments.model.as_deref()).await?;
             globals.say(&format!(
                 "The incident {} plays: {}/sessions/{session}",
-                incident.name, serving.url
+                incident.name,
+                serving.url()
             ));
         }
     }

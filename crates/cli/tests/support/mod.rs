@@ -90,12 +90,17 @@ impl Home {
     }
 
     /// Starts a copy of the binary.
+    pub(crate) fn start_as(&self, program: &Path, arguments: &[&str]) -> Child {
+        self.start_with(program, arguments, &[])
+    }
+
+    /// The same, with these variables in its environment.
     #[expect(
         clippy::disallowed_methods,
         clippy::disallowed_types,
         reason = "a test of the binary has to start it"
     )]
-    pub(crate) fn start_as(&self, program: &Path, arguments: &[&str]) -> Child {
+    pub(crate) fn start_with(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
         std::process::Command::new(program)
             .args(arguments)
             .env_clear()
@@ -104,6 +109,7 @@ impl Home {
             .env("XDG_DATA_HOME", self.path("data"))
             .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
             .env("TZ", "UTC")
+            .envs(variables.iter().copied())
             .current_dir(self.path("work"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

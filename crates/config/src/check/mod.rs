@@ -18,7 +18,7 @@ use crate::{Config, Transport};
 
 /// Top keys that the design names and that this version does not implement. A rule that nothing enforces must not pass for
 /// one that holds.
-const NOT_SUPPORTED: &[&str] = &["mcp_servers", "governance", "policies", "notifications"];
+pub(crate) const NOT_SUPPORTED: &[&str] = &["mcp_servers", "governance", "policies", "notifications"];
 const MAX_NAME: usize = 64;
 
 /// Checks what needs the whole configuration; gives back what is allowed and probably not meant.

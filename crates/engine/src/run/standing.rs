@@ -35,7 +35,7 @@ pub(super) async fn since_it_ended(engine: &Inner, snapshot: &Snapshot) -> Resul
     let after = Sequence::new(snapshot.last_event.get().saturating_sub(LOOK_BACK));
     let most = u32::try_from(LOOK_BACK).unwrap_or(u32::MAX);
     let session = &snapshot.session.submitted.id;
-    let events = engine.setup.store.events(session, after, most).await?;
+    let events = engine.store.events(session, after, most).await?;
     let ended = events.iter().rposition(|event| match event.body {
         EventBody::SessionCompleted { status } => {
             since.ended = Some((event.at, status));
@@ -74,7 +74,7 @@ pub(super) async fn asked_by(
     };
     let hash = json!(run.input_hash);
     let this = |entry: &AuditEntry| entry.deed.details.get(QUESTION_HASH) == Some(&hash);
-    let asked = engine.setup.store.audit_entries(&filter).await?;
+    let asked = engine.store.audit_entries(&filter).await?;
     Ok(asked.into_iter().find(this).and_then(|entry| entry.deed.actor))
 }
 

@@ -117,6 +117,17 @@ pub enum Ask {
         /// What the gate was set to.
         rules: Box<Rules>,
     },
+    /// The configuration was reloaded, and its rules are stricter now than those that the session was opened with.
+    Tighten {
+        /// How much may happen without a human.
+        level: ControlLevel,
+        /// Whether the owner may approve its holds.
+        four_eyes: FourEyes,
+        /// Which tools it may still use.
+        tools: BTreeSet<ToolName>,
+        /// What the gate is set to.
+        rules: Box<Rules>,
+    },
     /// May this call run?
     Decide {
         /// The agent at work.

@@ -92,7 +92,7 @@ impl Steps {
             self.verified.insert(end.permit, end.outcome);
         }
         match ask {
-            Ask::Open { rules, .. } => {
+            Ask::Open { rules, .. } | Ask::Tighten { rules, .. } => {
                 self.catalogues.insert(rules.catalogue);
             }
             Ask::Decide { execution, call, .. } => {

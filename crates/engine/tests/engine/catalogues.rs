@@ -34,11 +34,10 @@ fn riskier(tool: &mut Value) {
 
 /// As if another release had been started.
 fn with_tools(lab: &Lab, catalogue: Catalogue) -> ContentHash {
-    let registry = &lab.engine.setup().tools;
-    let toolbox = registry.now().toolbox().clone();
+    let toolbox = lab.engine.tools().toolbox().clone();
     let tools = ToolSet::new(Gate::new(Arc::new(catalogue), Options::default()), toolbox).unwrap();
     let hash = tools.hash();
-    registry.replace(tools);
+    lab.engine.replace_tools(tools);
     hash
 }
 

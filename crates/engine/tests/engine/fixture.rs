@@ -431,9 +431,9 @@ impl Lab {
             .gate(gate)
             .setup(store.clone())
             .unwrap();
-        setup.limits = wish.limits;
-        setup.level = wish.level;
-        setup.four_eyes = wish.four_eyes;
+        setup.settings.limits = wish.limits;
+        setup.settings.level = wish.level;
+        setup.settings.four_eyes = wish.four_eyes;
         setup.checkpoint = wish.checkpoint;
         Self {
             engine: Engine::new(setup).unwrap(),

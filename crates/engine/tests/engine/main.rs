@@ -25,6 +25,7 @@ mod holds;
 mod masking;
 mod nonsense;
 mod one_record;
+mod reload;
 mod rows;
 mod sources;
 mod stops;

@@ -17,7 +17,7 @@ pub use write::SilenceId;
 use crate::http::Http;
 use crate::options;
 use crate::prometheus::Credentials;
-use crate::{Error, Options, Secrets};
+use crate::{Error, Secrets};
 
 /// How many alerts are taken.
 const MOST: usize = 2000;
@@ -38,15 +38,6 @@ impl fmt::Debug for Alertmanager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Alertmanager").field(&self.inner.name).finish()
     }
-}
-
-/// The Alertmanagers that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Alertmanager>, Error> {
-    options
-        .alertmanager
-        .iter()
-        .map(|options| Alertmanager::new(options, secrets))
-        .collect()
 }
 
 /// An alert.

@@ -29,7 +29,7 @@ pub use logs::{LogQuery, Logs};
 pub use recreate::Recreated;
 pub use view::{Container, Details, Event, Image, Mount, Processes, Usage};
 
-use crate::{BoxFuture, Error, Options, meant, options};
+use crate::{BoxFuture, Error, meant, options};
 
 /// How long a question may take.
 const READ: Duration = Duration::from_secs(15);
@@ -70,11 +70,6 @@ impl fmt::Debug for Docker {
             .field("address", &self.inner.address)
             .finish_non_exhaustive()
     }
-}
-
-/// Prepares every Docker engine of the configuration.
-pub(crate) fn connect(options: &Options) -> Result<Vec<Docker>, Error> {
-    options.docker.iter().map(Docker::new).collect()
 }
 
 impl Docker {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::output::Limits;
 use crate::ssh::{Credentials, Ssh};
-use crate::{BoxFuture, Error, Options, Resource, Secrets, Source};
+use crate::{BoxFuture, Error, Resource, Secrets, Source, options};
 
 /// Where a machine keeps the id that it was given when it was installed.
 const MACHINE_ID: &str = "/etc/machine-id";
@@ -38,30 +38,24 @@ impl fmt::Debug for Host {
     }
 }
 
-/// The hosts that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Host>, Error> {
-    options
-        .hosts
-        .iter()
-        .map(|host| {
-            let id =
-                ResourceId::global(ResourceKind::Host, &host.name).map_err(|error| Error::Configuration {
-                    connection: host.name.clone(),
-                    message: format!("its name makes no resource id: {error}"),
-                })?;
-            let credentials = Credentials::new(&host.name, &host.ssh, secrets)?;
-            Ok(Host {
-                inner: Arc::new(Inner {
-                    id,
-                    name: host.name.clone(),
-                    ssh: Ssh::new(&host.name, &host.address, credentials)?,
-                }),
-            })
-        })
-        .collect()
-}
-
 impl Host {
+    /// Prepares a connection; nothing is reached yet.
+    pub(crate) fn new(options: &options::Host, secrets: &Secrets) -> Result<Self, Error> {
+        let id =
+            ResourceId::global(ResourceKind::Host, &options.name).map_err(|error| Error::Configuration {
+                connection: options.name.clone(),
+                message: format!("its name makes no resource id: {error}"),
+            })?;
+        let credentials = Credentials::new(&options.name, &options.ssh, secrets)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                id,
+                name: options.name.clone(),
+                ssh: Ssh::new(&options.name, &options.address, credentials)?,
+            }),
+        })
+    }
+
     /// Its id.
     pub fn id(&self) -> &ResourceId {
         &self.inner.id

@@ -21,7 +21,7 @@ pub use list::Object;
 pub use read::{Event, LogTail};
 
 use crate::options;
-use crate::{Error, Options, Secrets};
+use crate::{Error, Secrets};
 
 /// A Kubernetes cluster. Cheap to clone.
 #[derive(Clone)]
@@ -53,15 +53,6 @@ impl fmt::Debug for Kubernetes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Kubernetes").field(&self.inner.name).finish()
     }
-}
-
-/// The clusters that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Kubernetes>, Error> {
-    options
-        .kubernetes
-        .iter()
-        .map(|options| Kubernetes::new(options, secrets))
-        .collect()
 }
 
 impl Kubernetes {

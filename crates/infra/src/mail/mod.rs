@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use crate::http::Http;
 use crate::options;
-use crate::{BoxFuture, Error, Options, Resource, Secrets, Source};
+use crate::{BoxFuture, Error, Resource, Secrets, Source};
 
 /// A Proxmox Mail Gateway. Cheap to clone.
 #[derive(Clone)]
@@ -36,15 +36,6 @@ impl fmt::Debug for MailGateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("MailGateway").field(&self.inner.name).finish()
     }
-}
-
-/// The gateways that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<MailGateway>, Error> {
-    options
-        .mail_gateways
-        .iter()
-        .map(|options| MailGateway::new(options, secrets))
-        .collect()
 }
 
 impl MailGateway {

@@ -16,7 +16,7 @@ pub use value::{Answer, Labels, Point, Range, Sample, Series};
 
 use crate::http::{self, Http, Request, message};
 use crate::options;
-use crate::{BoxFuture, Error, Options, Resource, Secrets, Source};
+use crate::{BoxFuture, Error, Resource, Secrets, Source};
 
 /// A question longer than this is posted: proxies and servers cut long addresses.
 const LONG_QUESTION: usize = 1024;
@@ -37,15 +37,6 @@ impl fmt::Debug for Prometheus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Prometheus").field(&self.inner.name).finish()
     }
-}
-
-/// The servers that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Prometheus>, Error> {
-    options
-        .prometheus
-        .iter()
-        .map(|options| Prometheus::new(options, secrets))
-        .collect()
 }
 
 /// The envelope of every answer.

@@ -28,7 +28,7 @@ pub(crate) use agent::MOST_INPUT;
 use crate::http::Http;
 use crate::options;
 use crate::ssh::{self, Ssh};
-use crate::{Error, Options, Secrets};
+use crate::{Error, Secrets};
 
 /// A Proxmox VE cluster, reached through one of its nodes. Cheap to clone.
 #[derive(Clone)]
@@ -38,6 +38,8 @@ pub struct Proxmox {
 
 struct Inner {
     name: String,
+    /// No other connector of this process has it.
+    number: u64,
     http: Http,
     auth: auth::Auth,
     shell: Option<Shell>,
@@ -58,15 +60,6 @@ impl fmt::Debug for Proxmox {
     }
 }
 
-/// The clusters that the configuration names.
-pub(crate) fn connect(options: &Options, secrets: &Secrets) -> Result<Vec<Proxmox>, Error> {
-    options
-        .proxmox
-        .iter()
-        .map(|options| Proxmox::new(options, secrets))
-        .collect()
-}
-
 impl Proxmox {
     /// Prepares a connection; nothing is reached yet.
     pub fn new(options: &options::Proxmox, secrets: &Secrets) -> Result<Self, Error> {
@@ -84,6 +77,7 @@ impl Proxmox {
         Ok(Self {
             inner: Arc::new(Inner {
                 name: options.name.clone(),
+                number: crate::made::number(),
                 http: Http::new(&options.name, &options.url, &options.tls)?,
                 auth: auth::Auth::new(options, secrets)?,
                 shell,
@@ -96,6 +90,11 @@ impl Proxmox {
     /// What it is called in the configuration.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// Another number means another connector.
+    pub(crate) fn number(&self) -> u64 {
+        self.inner.number
     }
 
     /// The way into a node, where one is configured.

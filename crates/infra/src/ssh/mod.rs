@@ -92,7 +92,7 @@ struct Inner {
     port: u16,
     credentials: Credentials,
     open: tokio::sync::Mutex<Option<Arc<connection::Link>>>,
-    /// How many connections were made so far.
+    /// The number of the last connection that was made; no other connection of this process has it.
     made: AtomicU64,
 }
 
@@ -116,7 +116,7 @@ impl Ssh {
                 port,
                 credentials,
                 open: tokio::sync::Mutex::new(None),
-                made: AtomicU64::new(0),
+                made: AtomicU64::new(crate::made::number()),
             }),
             meant: None,
         })
@@ -193,7 +193,7 @@ impl Ssh {
         exec::run(self, &line, stdin, limits, cancel).await
     }
 
-    /// How many connections were made so far: another number means another connection.
+    /// The number of the last connection that was made: another number means another connection.
     pub(crate) fn connections(&self) -> u64 {
         self.inner.made.load(Ordering::Acquire)
     }

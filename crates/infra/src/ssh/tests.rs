@@ -307,3 +307,78 @@ async fn a_command_runs_only_on_the_machine_that_it_is_meant_for() {
         }
     }
 }
+
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// A reload of the configuration: what did not change stays connected, what changed is closed and connected again.
+#[tokio::test]
+async fn another_configuration_keeps_the_connections_of_hosts_that_it_does_not_change() {
+    let (one, two) = (Stage::new().await, Stage::new().await);
+    let host = |name: &str, stage: &Stage| options::Host {
+        name: name.to_owned(),
+        address: stage.server.address.to_string(),
+        ssh: stage.options(),
+    };
+    let secrets = Secrets::given([("SSH_PASSWORD", PASSWORD)]);
+    let mut options = crate::Options {
+        hosts: vec![host("one", &one), host("two", &two)],
+        ..crate::Options::default()
+    };
+    let mut infra = crate::Infra::new(&options, &secrets, Vec::new()).unwrap();
+    let connect = async |infra: &crate::Infra| -> Vec<u64> {
+        let mut numbers = Vec::new();
+        for host in infra.hosts() {
+            run(host.ssh(), &["true"], None, Limits::default()).await.unwrap();
+            numbers.push(host.ssh().connections());
+        }
+        numbers
+    };
+    let first = connect(&infra).await;
+    let open = open_files();
+    // A file that is named changes, as when a key is rotated.
+    two.know(&format!("{}\n# rotated\n", two.server.known()));
+    let (next, count) = infra.reconfigured(&options, &secrets, Vec::new()).unwrap();
+    assert_eq!(
+        count,
+        crate::Connections {
+            kept: 1,
+            made: 1,
+            closed: 1
+        }
+    );
+    infra = next;
+    let second = connect(&infra).await;
+    assert_eq!(second[0], first[0], "the first host was connected again");
+    assert_ne!(second[1], first[1], "the second host was not connected again");
+    // One is removed, and asked for afterwards.
+    options.hosts.remove(1);
+    let (next, count) = infra.reconfigured(&options, &secrets, Vec::new()).unwrap();
+    assert_eq!(
+        count,
+        crate::Connections {
+            kept: 1,
+            made: 0,
+            closed: 1
+        }
+    );
+    infra = next;
+    let gone = infra
+        .read_sandbox(&"host:two".parse().unwrap())
+        .await
+        .unwrap_err();
+    assert!(
+        gone.to_string().contains("commands cannot reach `host:two`"),
+        "{gone}"
+    );
+    // What was removed is closed: fewer files are open than before, on both sides of the connection.
+    for _ in 0..500 {
+        if open_files() < open {
+            assert_eq!(connect(&infra).await, [first[0]]);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{open} open files became {}", open_files());
+}

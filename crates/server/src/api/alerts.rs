@@ -189,7 +189,8 @@ async fn alertmanager(
 
 /// Whether some chain is for alerts of this type.
 fn is_known(app: &App, alert_type: &str) -> bool {
-    let mut chains = app.engine().setup().chains.values();
+    let settings = app.engine().settings();
+    let mut chains = settings.chains.values();
     chains.any(|chain| chain.alert_types.iter().any(|known| known == alert_type))
 }
 

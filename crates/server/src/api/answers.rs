@@ -54,6 +54,10 @@ const SAID: &[(Code, &str)] = &[
     (Code::Conflict, "it does not fit where things stand"),
     (Code::TooLarge, "the body is too large"),
     (Code::UnsupportedMediaType, "the body is not `application/json`"),
+    (
+        Code::ConfigurationRefused,
+        "the configuration cannot be used; the one before stays in use",
+    ),
     (Code::WrongOrigin, "the request was meant for another host"),
     (
         Code::RateLimited,
@@ -98,6 +102,10 @@ group! {
 group! {
     /// It does not fit where things stand.
     Clash: Conflict
+}
+group! {
+    /// The configuration cannot be used.
+    Unusable: ConfigurationRefused
 }
 group! {
     /// What a body can be wrong with.

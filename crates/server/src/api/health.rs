@@ -60,7 +60,31 @@ async fn health_of_api(app: State<App>) -> (StatusCode, Json<Up>) {
 )]
 async fn ready(State(app): State<App>) -> (StatusCode, Json<Up>) {
     let closing = app.closing().is_cancelled();
-    up(!closing && store(&app).await.ok && workers(&app).await.ok)
+    let (status, Json(up)) = up(!closing && store(&app).await.ok && workers(&app).await.ok);
+    // The configuration that is in use works, so the server stays ready.
+    let refused = configuration(&app).is_some_and(|check| !check.ok);
+    let warning = refused.then(|| NOT_IN_USE.to_owned());
+    (status, Json(Up { warning, ..up }))
+}
+
+/// What is said where the last reload failed.
+const NOT_IN_USE: &str = "the configuration file is not the configuration in use: the last reload failed";
+
+/// Whether the file is the configuration in use, as far as a reload tried it; nothing where there is no file.
+fn configuration(app: &App) -> Option<Check> {
+    let standing = app.reloader()?.standing();
+    let detail = match &standing.refused {
+        None => "the file is in use".to_owned(),
+        Some((_, reason)) => {
+            let reason = app.masker().mask_text(reason).into_owned();
+            format!("{NOT_IN_USE}; correct it and reload. {reason}")
+        }
+    };
+    Some(Check {
+        name: "configuration".to_owned(),
+        ok: standing.refused.is_none(),
+        detail,
+    })
 }
 
 fn up(healthy: bool) -> (StatusCode, Json<Up>) {
@@ -72,6 +96,7 @@ fn up(healthy: bool) -> (StatusCode, Json<Up>) {
     let up = Up {
         status: if healthy { "healthy" } else { "unhealthy" }.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        warning: None,
     };
     (status, Json(up))
 }
@@ -85,6 +110,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub(super) async fn look(app: &App) -> Health {
     let mut checks = vec![store(app).await, workers(app).await, models(app)];
     let vital = checks.iter().take(2).all(|check| check.ok);
+    checks.extend(configuration(app));
     match tokio::time::timeout(LONGEST, app.infra().graph(NOT_OLDER)).await {
         Ok(graph) => checks.extend(graph.health().iter().map(|health| Check {
             name: format!("connection:{}", health.connection),
@@ -195,7 +221,7 @@ async fn workers(app: &App) -> Check {
 }
 
 fn models(app: &App) -> Check {
-    let count = app.engine().setup().models.names().count();
+    let count = app.engine().settings().models.names().count();
     Check {
         name: "models".to_owned(),
         ok: count > 0,

@@ -217,7 +217,7 @@ async fn references(app: &App, evidence: &[Evidence]) -> Result<Vec<EvidenceRef>
         return Ok(Vec::new());
     };
     let calls = app.store().calls(&first.session).await?;
-    let masker = &app.engine().setup().masker;
+    let masker = &app.masker();
     let shown = evidence.iter().take(EVIDENCE as usize);
     Ok(shown
         .map(|evidence| reference(evidence, asked(masker, &calls, evidence)))

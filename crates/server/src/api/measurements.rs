@@ -67,7 +67,7 @@ async fn metrics(
         to,
         step_seconds: (seconds / POINTS).max(15),
     };
-    let (measured, problems) = match tokio::time::timeout(LONGEST, measure(infra, resource, range)).await {
+    let (measured, problems) = match tokio::time::timeout(LONGEST, measure(&infra, resource, range)).await {
         Ok(found) => found,
         Err(_) => (Vec::new(), vec!["it took too long to ask".to_owned()]),
     };

@@ -41,7 +41,7 @@ pub(crate) fn routes() -> Routes {
 async fn models(State(app): State<App>) -> Result<Json<ModelList>, Problem> {
     let now = Timestamp::now();
     let used = app.store().usage(before(now), now, UsageBy::Model).await?;
-    let setup = app.engine().setup();
+    let setup = app.engine().settings();
     let known: Vec<String> = setup.models.names().map(str::to_owned).collect();
     let health = app.store().model_health(known, before(now)).await?;
     let names: Vec<&str> = setup.models.names().collect();

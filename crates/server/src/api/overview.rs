@@ -35,7 +35,7 @@ pub(crate) fn routes() -> Routes {
 )]
 async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
     let now = Timestamp::now();
-    let setup = app.engine().setup();
+    let setup = app.engine().settings();
     let counts = app.store().counts().await?;
     let writes = app.engine().writes().await?;
     Ok(Json(Overview {
@@ -53,10 +53,13 @@ async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
             })
             .collect(),
         health: health::look(&app).await,
+        configuration: app
+            .reloader()
+            .map(|reloader| super::settings::state(&app, reloader)),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: app.started_at(),
         now,
-        demo: app.parts().demo,
+        demo: app.is_demo(),
     }))
 }
 

@@ -152,8 +152,9 @@ async fn list(State(app): State<App>, Asked(asked): Asked<Listing>) -> Result<Js
             && search.as_deref().is_none_or(|search| has(resource, search))
     };
     let shown = graph.resources().iter().filter(fits);
+    let masker = app.masker();
     Ok(Json(ResourceList {
-        resources: shown.map(|resource| form(app.masker(), resource)).collect(),
+        resources: shown.map(|resource| form(&masker, resource)).collect(),
         taken_at: graph.taken_at().unwrap_or_else(Timestamp::now),
     }))
 }
@@ -206,7 +207,7 @@ async fn topology(State(app): State<App>) -> Json<Topology> {
 async fn show(State(app): State<App>, At(id): At<ResourceId>) -> Result<Json<Resource>, Problem> {
     let graph = app.infra().graph(NOT_OLDER).await;
     let resource = graph.get(&id).ok_or_else(|| missing("resource", &id))?;
-    let mut shown = form(app.masker(), resource);
+    let mut shown = form(&app.masker(), resource);
     shown.read_sandbox = app.infra().known_sandbox(&id).as_ref().map(sandbox);
     Ok(Json(shown))
 }

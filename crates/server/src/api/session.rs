@@ -148,7 +148,7 @@ async fn evidence(
     super::seen(&app, &caller, &session).await?;
     let evidence = app.store().evidence(&session).await?;
     let calls = app.store().calls(&session).await?;
-    let masker = &app.engine().setup().masker;
+    let masker = &app.masker();
     let form = |evidence| {
         let command = asked(masker, &calls, &evidence);
         forms::evidence(evidence, command)
@@ -182,6 +182,6 @@ async fn one_evidence(
         .await?;
     let found = found.pop().ok_or_else(|| missing("evidence", &evidence))?;
     let calls = app.store().calls(&session).await?;
-    let command = asked(&app.engine().setup().masker, &calls, &found);
+    let command = asked(&app.masker(), &calls, &found);
     Ok(Json(forms::evidence(found, command)))
 }

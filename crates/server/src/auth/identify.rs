@@ -126,11 +126,11 @@ impl Auth {
         };
         let known = match known {
             Ok(Some(caller)) => {
-                self.limits.user(&caller.user)?;
+                self.configured().limits.user(&caller.user)?;
                 caller
             }
             nobody => {
-                self.limits.address(peer.address)?;
+                self.configured().limits.address(peer.address)?;
                 return nobody;
             }
         };
@@ -157,7 +157,7 @@ impl Auth {
             return Ok(None);
         }
         // Not with each request: the database has better things to do.
-        let worth = self.sessions.idle.get().min(EXTEND_EVERY * 10) / 10;
+        let worth = self.sessions().idle.get().min(EXTEND_EVERY * 10) / 10;
         let later = login.expires_at.checked_add(worth).unwrap_or(until);
         if seen == Seen::Now && until > later {
             self.store.extend_login(hash, until).await?;

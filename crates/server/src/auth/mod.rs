@@ -22,6 +22,7 @@ mod users;
 mod views;
 
 use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use interlock_config::{Config, Sessions};
 use interlock_protocol::UserId;
@@ -46,27 +47,77 @@ use crate::routes::Routes;
 /// Who is who.
 pub(crate) struct Auth {
     store: Store,
-    sessions: Sessions,
     passwords: Passwords,
     throttle: Throttle,
-    limits: Limits,
     known: Known,
-    oidc: Option<Oidc>,
+    configured: RwLock<Arc<Configured>>,
+}
+
+/// What the configuration sets. A reload replaces it.
+pub(crate) struct Configured {
+    sessions: Sessions,
+    attempts: u32,
+    rates: (u32, u32),
+    limits: Arc<Limits>,
+    oidc: Option<Arc<Oidc>>,
+}
+
+impl Configured {
+    /// As configured. What did not change is taken over, with what it remembers: who asked how much in this minute, and who
+    /// is at the provider.
+    fn new(config: &Config, before: Option<&Self>) -> Result<Self, crate::Error> {
+        let server = &config.server;
+        let limits = &server.limits;
+        let rates = (limits.requests_per_minute, limits.anonymous_per_minute);
+        let oidc = server.oidc.as_ref().map(Oidc::new).transpose()?.map(Arc::new);
+        let known = before.and_then(|before| before.oidc.as_ref());
+        Ok(Self {
+            sessions: server.sessions.clone(),
+            attempts: limits.sign_in_attempts,
+            rates,
+            limits: match before {
+                Some(before) if before.rates == rates => Arc::clone(&before.limits),
+                Some(_) | None => Arc::new(Limits::new(limits)),
+            },
+            oidc: match (oidc, known) {
+                (Some(new), Some(known)) if new.is_like(known) => Some(Arc::clone(known)),
+                (new, _) => new,
+            },
+        })
+    }
 }
 
 impl Auth {
     /// As configured, over this store.
     pub(crate) fn new(config: &Config, store: Store) -> Result<Self, crate::Error> {
-        let server = &config.server;
+        let configured = Configured::new(config, None)?;
         Ok(Self {
             store,
-            sessions: server.sessions.clone(),
             passwords: Passwords::new(),
-            throttle: Throttle::new(server.limits.sign_in_attempts),
-            limits: Limits::new(&server.limits),
+            throttle: Throttle::new(configured.attempts),
             known: Known::default(),
-            oidc: server.oidc.as_ref().map(Oidc::new).transpose()?,
+            configured: RwLock::new(Arc::new(configured)),
         })
+    }
+
+    /// What the configuration sets now.
+    fn configured(&self) -> Arc<Configured> {
+        Arc::clone(&self.configured.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn sessions(&self) -> Sessions {
+        self.configured().sessions.clone()
+    }
+
+    /// What another configuration sets. Nothing changes yet.
+    pub(crate) fn prepare(&self, config: &Config) -> Result<Configured, crate::Error> {
+        Configured::new(config, Some(&self.configured()))
+    }
+
+    /// From now on this is set.
+    pub(crate) fn replace(&self, configured: Configured) {
+        self.throttle.allow(configured.attempts);
+        *self.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configured);
     }
 
     /// Writes into the audit log what somebody did.

@@ -151,7 +151,7 @@ impl Auth {
     ) -> Result<Response, Problem> {
         let (mut response, login, cookie) = {
             let (login, secret) = self.new_login(&user, how, peer, headers).await?;
-            let seconds = self.sessions.absolute.get().as_secs();
+            let seconds = self.sessions().absolute.get().as_secs();
             let cookie = cookie::set(&secret, seconds, peer);
             let caller = Caller {
                 user: user.id.clone(),
@@ -202,10 +202,10 @@ impl Auth {
     /// Until when a login works that was made and was used at these times.
     pub(super) fn until(&self, created_at: Timestamp, used_at: Timestamp) -> Timestamp {
         let absolute = created_at
-            .checked_add(self.sessions.absolute.get())
+            .checked_add(self.sessions().absolute.get())
             .unwrap_or(Timestamp::MAX);
         let idle = used_at
-            .checked_add(self.sessions.idle.get())
+            .checked_add(self.sessions().idle.get())
             .unwrap_or(Timestamp::MAX);
         absolute.min(idle)
     }

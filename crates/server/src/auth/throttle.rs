@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use interlock_protocol::ContentHash;
@@ -23,7 +24,7 @@ const USERS_OF_AN_ADDRESS: u32 = 4;
 
 /// Counts attempts by name and by address.
 pub(super) struct Throttle {
-    free: u32,
+    free: AtomicU32,
     names: Mutex<Attempts<ContentHash>>,
     addresses: Mutex<Attempts<IpAddr>>,
 }
@@ -39,10 +40,15 @@ impl Throttle {
     /// With so many free attempts for each user.
     pub(super) fn new(free: u32) -> Self {
         Self {
-            free,
+            free: AtomicU32::new(free),
             names: Mutex::default(),
             addresses: Mutex::default(),
         }
+    }
+
+    /// From now on so many attempts are free.
+    pub(super) fn allow(&self, free: u32) {
+        self.free.store(free, Ordering::Relaxed);
     }
 
     /// One more attempt: to be somebody of this name, from this address. A problem if it comes too early.
@@ -56,13 +62,14 @@ impl Throttle {
             name: name.map(ContentHash::of),
             address: crate::http::network(address),
         };
-        let many = self.free.saturating_mul(USERS_OF_AN_ADDRESS);
+        let free = self.free.load(Ordering::Relaxed);
+        let many = free.saturating_mul(USERS_OF_AN_ADDRESS);
         let mut addresses = held(&self.addresses);
         let mut names = held(&self.names);
         let wait = addresses
             .wait(&attempt.address, many, now)
             .into_iter()
-            .chain(attempt.name.and_then(|name| names.wait(&name, self.free, now)))
+            .chain(attempt.name.and_then(|name| names.wait(&name, free, now)))
             .max();
         if let Some(wait) = wait {
             return Err(

@@ -79,7 +79,7 @@ pub(super) async fn create(
         // A token that leaks must not be able to outlive itself.
         caller.may(Access::Admin)?;
     }
-    let name = super::views::name(app.masker(), &form.name, LONGEST_NAME)?;
+    let name = super::views::name(&app.masker(), &form.name, LONGEST_NAME)?;
     let scopes: BTreeSet<Scope> = form.scopes.into_iter().collect();
     if scopes.is_empty() {
         return Err(Problem::new(

@@ -41,7 +41,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<CreatedUser>), Problem> {
     caller.may_make_people()?;
     let auth = app.auth();
-    let name = user_name(app.masker(), &form.id)?;
+    let name = user_name(&app.masker(), &form.id)?;
     let role = Role::from(form.role);
     let password = match form.password {
         None => None,

@@ -43,7 +43,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<View>), Problem> {
     may_change(&caller)?;
     let store = &app.auth().store;
-    let name = name(app.masker(), &form.name, LONGEST_NAME)?;
+    let name = name(&app.masker(), &form.name, LONGEST_NAME)?;
     if form.query.chars().count() > LONGEST_QUERY {
         return Err(Problem::new(
             Code::InvalidInput,

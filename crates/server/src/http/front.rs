@@ -114,7 +114,7 @@ pub(super) async fn problems(State(app): State<App>, request: Request, next: Nex
         ),
     };
     if is_problem {
-        return masked(app.masker(), response).await;
+        return masked(&app.masker(), response).await;
     }
     if !is_plain {
         return response;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
+use interlock_config::ServerLimits;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -28,8 +29,7 @@ use crate::app::App;
 use crate::problem::{Code, Problem};
 
 /// Everything that is served, with everything that a request passes on the way.
-pub(crate) fn service(app: &App, site: &Arc<Site>) -> Router {
-    let limits = &app.config().server.limits;
+pub(crate) fn service(app: &App, site: &Arc<Site>, limits: &ServerLimits) -> Router {
     let (routes, _, _) = crate::routes::all().split();
     routes
         .fallback(crate::page::serve)

@@ -79,7 +79,7 @@ struct Watcher {
 impl Hub {
     /// Begins to listen to the store and to the engine. Ends with the last handle.
     pub(crate) async fn start(engine: &Engine) -> Result<Self, crate::Error> {
-        let store = engine.setup().store.clone();
+        let store = engine.store().clone();
         let feed = store.feed().await?;
         let hub = Self::over(Source::Store(store.clone()), feed.position());
         tail::spawn(&hub, store, feed, engine.watch());

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use http::Request;
 use hyper::body::Incoming;
@@ -18,9 +17,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use super::Current;
 use super::peers::Peers;
 use super::requests::{Answer, Requests};
-use crate::http::Site;
 use crate::seats::Seat;
 
 /// How many headers a request may have, and how much room they take together.
@@ -44,11 +43,8 @@ pub(crate) struct Connection {
 pub(super) struct Taking {
     pub(super) connections: Arc<Semaphore>,
     pub(super) peers: Peers,
-    pub(super) site: Arc<Site>,
-    pub(super) patience: Duration,
     pub(super) drain: Duration,
-    pub(super) router: Router,
-    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) front: Current,
 }
 
 impl Taking {
@@ -74,14 +70,16 @@ impl Taking {
                 tracing::debug!(%peer, "an address has its part of all connections already");
                 continue;
             };
-            let (router, tls) = (self.router.clone(), self.tls.clone());
+            let front = self.front.now();
+            let tls = front.tls.clone();
             let manner = Manner {
-                patience: self.patience,
+                patience: front.patience,
                 stop: stop.clone(),
             };
+            let front = self.front.clone();
             serving.spawn(async move {
                 let _held = (permit, seat);
-                serve(stream, peer, tls, router, manner).await;
+                serve(stream, peer, tls, front, manner).await;
             });
         }
         drop(listener);
@@ -105,7 +103,7 @@ impl Taking {
 
     /// One address does not get all connections. A proxy of ours has those of everybody behind it.
     fn seat(&self, peer: SocketAddr) -> Result<Option<Seat<IpAddr>>, Full> {
-        if self.site.trusts(peer.ip()) {
+        if self.front.now().site.trusts(peer.ip()) {
             return Ok(None);
         }
         self.peers.take(peer.ip()).map(Some).ok_or(Full)
@@ -127,7 +125,7 @@ async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     tls: Option<TlsAcceptor>,
-    router: Router,
+    front: Current,
     manner: Manner,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -142,9 +140,9 @@ async fn serve(
         tls: tls.is_some(),
     };
     match tls {
-        None => speak(stream, connection, router, manner).await,
+        None => speak(stream, connection, front, manner).await,
         Some(tls) => match tokio::time::timeout(manner.patience, tls.accept(stream)).await {
-            Ok(Ok(stream)) => speak(stream, connection, router, manner).await,
+            Ok(Ok(stream)) => speak(stream, connection, front, manner).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
         },
@@ -152,7 +150,7 @@ async fn serve(
 }
 
 /// Speaks HTTP/1.1 or HTTP/2. Who has not sent the head of a request in time is cut off; who asks nothing more is let go.
-async fn speak<S>(stream: S, connection: Connection, router: Router, manner: Manner)
+async fn speak<S>(stream: S, connection: Connection, front: Current, manner: Manner)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -177,7 +175,7 @@ where
         let answering = counted.begin();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection);
-        let answer = router.clone().oneshot(request);
+        let answer = front.now().router.clone().oneshot(request);
         async move {
             let response = answer.await?;
             Ok::<_, std::convert::Infallible>(response.map(|body| Answer::new(body, answering)))

@@ -7,17 +7,19 @@
 mod connection;
 mod error;
 mod peers;
+mod reload;
 mod requests;
 mod tls;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use interlock_config::Server;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use connection::Connection;
@@ -34,14 +36,24 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub struct Serving {
     /// Where it listens.
     pub address: SocketAddr,
-    /// How a browser reaches it: `http://127.0.0.1:7878`.
-    pub url: String,
+    front: Current,
     stop: CancellationToken,
     closing: CancellationToken,
     accepting: JoinHandle<()>,
 }
 
 impl Serving {
+    /// How a browser reaches it: `http://127.0.0.1:7878`.
+    pub fn url(&self) -> String {
+        self.front.now().site.url()
+    }
+
+    /// The same, as it is when the function is called: a reload may change it.
+    pub fn current_url(&self) -> impl Fn() -> String + Send + Sync + 'static {
+        let front = self.front.clone();
+        move || front.now().site.url()
+    }
+
     /// Takes no new connections, ends streams, waits for requests that are being answered, and closes what is left.
     pub async fn stop(self) {
         self.closing.cancel();
@@ -54,9 +66,11 @@ impl Serving {
 
 /// Begins to serve.
 pub async fn serve(app: App) -> Result<Serving, Error> {
-    let server = &app.config().server;
+    let config = app.config();
+    let server = &config.server;
     safe(server)?;
-    let tls = server.tls.as_ref().map(tls::acceptor).transpose()?;
+    // What cannot be used is said before the port is taken.
+    server.tls.as_ref().map(tls::acceptor).transpose()?;
     let listener = TcpListener::bind(server.listen)
         .await
         .map_err(|error| Error::Listen {
@@ -67,8 +81,7 @@ pub async fn serve(app: App) -> Result<Serving, Error> {
         address: server.listen,
         reason: error.to_string(),
     })?;
-    let site = Arc::new(Site::new(server, address)?);
-    let url = site.url();
+    let front = Current::new(Front::new(&app, server, address)?);
     let (stop, closing) = (CancellationToken::new(), app.closing().clone());
     let connections = usize::try_from(server.limits.connections)
         .unwrap_or(usize::MAX)
@@ -76,21 +89,78 @@ pub async fn serve(app: App) -> Result<Serving, Error> {
     let taking = connection::Taking {
         connections: Arc::new(Semaphore::new(connections)),
         peers: Peers::new(connections),
-        site: Arc::clone(&site),
-        patience: server.limits.header_timeout.get(),
         drain: DRAIN,
-        router: crate::http::service(&app, &site),
-        tls,
+        front: front.clone(),
     };
+    if let Some(reloader) = app.reloader() {
+        reloader.join(Arc::new(reload::Server {
+            app: app.weak(),
+            front: front.weak(),
+            address,
+        }));
+    }
     let accepting = tokio::spawn(taking.run(listener, stop.clone()));
-    tracing::info!(%address, url, "listening");
+    tracing::info!(%address, url = front.now().site.url(), "listening");
     Ok(Serving {
         address,
-        url,
+        front,
         stop,
         closing,
         accepting,
     })
+}
+
+/// How connections are taken and answered, as the configuration says. A reload replaces it: requests that have begun go on with
+/// what they began with, new ones have the new one, also on connections that are open.
+pub(crate) struct Front {
+    site: Arc<Site>,
+    router: axum::Router,
+    tls: Option<TlsAcceptor>,
+    patience: Duration,
+}
+
+impl Front {
+    fn new(app: &App, server: &Server, address: SocketAddr) -> Result<Self, Error> {
+        safe(server)?;
+        let site = Arc::new(Site::new(server, address)?);
+        Ok(Self {
+            router: crate::http::service(app, &site, &server.limits),
+            site,
+            tls: server.tls.as_ref().map(tls::acceptor).transpose()?,
+            patience: server.limits.header_timeout.get(),
+        })
+    }
+}
+
+/// The front of the moment. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Current(Arc<RwLock<Arc<Front>>>);
+
+impl Current {
+    fn new(front: Front) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(front))))
+    }
+
+    /// The same, for what must not keep the server alive.
+    fn weak(&self) -> WeakCurrent {
+        WeakCurrent(Arc::downgrade(&self.0))
+    }
+
+    fn now(&self) -> Arc<Front> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn replace(&self, front: Front) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(front);
+    }
+}
+
+pub(crate) struct WeakCurrent(Weak<RwLock<Arc<Front>>>);
+
+impl WeakCurrent {
+    fn upgrade(&self) -> Option<Current> {
+        self.0.upgrade().map(Current)
+    }
 }
 
 /// Nothing that others can reach is served in the open.

@@ -23,6 +23,9 @@ pub struct Overview {
     pub sessions: Vec<StatusCount>,
     /// Whether everything works.
     pub health: Health,
+    /// Which configuration is in use; absent where it has no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ConfigurationState>,
     /// The version.
     pub version: String,
     /// Since when the server runs.
@@ -107,6 +110,9 @@ pub struct Up {
     pub status: String,
     /// The version.
     pub version: String,
+    /// What an admin should look at, where there is something. Who is signed in sees why in the overview.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// A tool.
@@ -376,6 +382,54 @@ pub struct UsageRow {
     pub output_tokens: u64,
     /// The cost.
     pub cost: Option<f64>,
+}
+
+/// Which configuration is in use.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ConfigurationState {
+    /// The SHA-256 of the file as it is in use.
+    pub hash: Option<String>,
+    /// Since when.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Timestamp,
+    /// When the last reload failed, if it did: the file is not the configuration in use then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub refused_at: Option<Timestamp>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a reload of the configuration changed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Reloaded {
+    /// The file.
+    pub file: Option<String>,
+    /// The keys that changed; never a value.
+    pub changed: Vec<String>,
+    /// What became of the connections.
+    pub connections: ReloadedConnections,
+    /// What is allowed and probably not meant.
+    pub warnings: Vec<String>,
+    /// The SHA-256 of the file that was in use before.
+    pub before: Option<String>,
+    /// The SHA-256 of the file that is in use now.
+    pub now: Option<String>,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
+/// What a reload did with connections.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ReloadedConnections {
+    /// Those that did not change.
+    pub kept: usize,
+    /// Those that are new or changed.
+    pub made: usize,
+    /// Those that are gone, or were replaced by a changed one.
+    pub closed: usize,
 }
 
 /// The effective configuration, without secrets.

@@ -251,6 +251,7 @@ impl Place {
             infra,
             config: parts::config(),
             file: None,
+            reloader: None,
             metrics: install_metrics(),
             demo: false,
         })

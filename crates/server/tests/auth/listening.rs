@@ -68,7 +68,7 @@ async fn tls_works_and_cookies_are_for_tls_only() {
     std::fs::write(&tls.key, made.signing_key.serialize_pem()).unwrap();
     let server = Running::start(Wish::with(|config| config.server.tls = Some(tls.clone()))).await;
     let port = server.serving.address.port();
-    assert_eq!(server.serving.url, format!("https://127.0.0.1:{port}"));
+    assert_eq!(server.serving.url(), format!("https://127.0.0.1:{port}"));
     let url = format!("https://localhost:{port}");
     let _ = rustls::crypto::ring::default_provider().install_default();
     for http2 in [false, true] {

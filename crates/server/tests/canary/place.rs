@@ -153,6 +153,7 @@ impl Place {
             infra,
             config,
             file: None,
+            reloader: None,
             metrics: install_metrics(),
             demo: false,
         })

@@ -111,6 +111,7 @@ impl Site {
                 .expect("infra"),
             config,
             file: None,
+            reloader: None,
             metrics,
             demo: false,
         })

@@ -129,6 +129,7 @@ impl Running {
             infra,
             config: wish.config,
             file: None,
+            reloader: None,
             metrics: metrics(),
             demo: false,
         })
@@ -137,7 +138,7 @@ impl Running {
         Ok(Self {
             url: format!("http://{}", serving.address),
             serving,
-            store: engine.setup().store.clone(),
+            store: engine.store().clone(),
             engine,
             folder: root.path().to_owned(),
             _root: root,

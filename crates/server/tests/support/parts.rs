@@ -126,7 +126,7 @@ pub(crate) fn setup<M: Executor + Inventory + 'static>(given: Given<M>) -> Setup
         .gate(given.gate)
         .setup(given.store)
         .unwrap();
-    setup.masker = given.masker;
-    setup.four_eyes = given.four_eyes;
+    setup.settings.masker = given.masker;
+    setup.settings.four_eyes = given.four_eyes;
     setup
 }

@@ -168,7 +168,7 @@ impl Fleet {
         let limits = Limits {
             output_bytes: room,
             drain_bytes: room as u64 + 1,
-            ..Self::limits(started.plan())
+            ..self.limits(started.plan())
         };
         let job = Job {
             argv: &argv,

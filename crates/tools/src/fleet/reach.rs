@@ -6,8 +6,8 @@ use interlock_exec::{Stderr, UnitName, argv_of, pipeline_of};
 use interlock_gate::{Plan, Started};
 use interlock_infra::{Errors, Exit, Form, Job, Limits, Output, Probe, Stage};
 use interlock_protocol::{
-    AnalysisWall, Captured, ErrorCode, MOST_TAKEN, Observation, ResourceId, SandboxWall, SocketKind,
-    ToolKind, WallKind, Walls,
+    AnalysisWall, Captured, ErrorCode, Observation, ResourceId, SandboxWall, SocketKind, ToolKind, WallKind,
+    Walls,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use super::Fleet;
 use crate::Failure;
 use crate::local::arguments;
 use crate::local::unit::Unit;
+use crate::options::count;
 use crate::sockets;
 use crate::{Done, LocalHost, Reading};
 
@@ -74,10 +75,10 @@ impl Fleet {
         }
     }
 
-    pub(super) fn limits(plan: &Plan) -> Limits {
+    pub(super) fn limits(&self, plan: &Plan) -> Limits {
         Limits {
             wall: Duration::from_secs(plan.timeout_seconds.into()),
-            output_bytes: MOST_TAKEN,
+            output_bytes: count(self.inner.options.output_bytes),
             ..Limits::default()
         }
     }
@@ -97,7 +98,7 @@ impl Fleet {
             sockets: &[],
             stages: &[],
             form: Form::Fixed,
-            limits: Self::limits(started.plan()),
+            limits: self.limits(started.plan()),
         };
         Ok(self.inner.infra.run(started, id, job, cancel).await?)
     }
@@ -117,7 +118,7 @@ impl Fleet {
             sockets: &sockets,
             stages: &stages(command, &sockets),
             form: Form::Free,
-            limits: Self::limits(started.plan()),
+            limits: self.limits(started.plan()),
         };
         let mut done = self.run_there(started, id, job, cancel).await?;
         if let Some(walls) = done.reading.as_mut().and_then(|reading| reading.walls.as_mut()) {
@@ -140,7 +141,7 @@ impl Fleet {
             sockets: &[],
             stages: &[],
             form: Form::Fixed,
-            limits: Self::limits(started.plan()),
+            limits: self.limits(started.plan()),
         };
         self.run_there(started, id, job, cancel).await
     }

@@ -86,6 +86,7 @@ const ASKS: Record<string, string> = {
   settle: 'record receipt',
   answer: 'decide on the answer',
   redeem: 'decide on an approved plan',
+  tighten: 'stricter rules after a reload',
   rediscover: 'current state',
   observe: 'reading after a write',
   conclude: 'end of session',

@@ -191,7 +191,8 @@ fn connection_of(way: &Way) -> u64 {
     match way {
         Way::Ssh(ssh) => ssh.connections(),
         Way::Container { node, .. } => node.connections(),
-        Way::Engine { .. } | Way::Agent { .. } => 0,
+        Way::Agent { proxmox, .. } => proxmox.number(),
+        Way::Engine { .. } => 0,
     }
 }
 

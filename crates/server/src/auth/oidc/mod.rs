@@ -8,6 +8,7 @@ mod people;
 mod provider;
 mod refused;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Extension;
@@ -105,7 +106,7 @@ pub(super) async fn callback(
 ) -> Result<Response, Problem> {
     let auth = app.auth();
     let oidc = configured(auth)?;
-    match come_back(auth, oidc, &peer, &headers, query).await {
+    match come_back(auth, &oidc, &peer, &headers, query).await {
         Ok(response) => Ok(response),
         Err((refused @ Refused::State, _)) => {
             // Anybody can come with a state that nobody has: that fills neither the record nor the log.
@@ -167,7 +168,7 @@ async fn come_back(
     tracing::info!(user = %login.user, how = "oidc", "signed in");
     let mut response = Redirect::to(&pending.return_to).into_response();
     let cookies = [
-        cookie::set(&secret, auth.sessions.absolute.get().as_secs(), peer),
+        cookie::set(&secret, auth.sessions().absolute.get().as_secs(), peer),
         cookie::make(BOUND, "", ROOT, 0, peer),
     ];
     for cookie in cookies.into_iter().flatten() {
@@ -176,8 +177,8 @@ async fn come_back(
     Ok(response)
 }
 
-fn configured(auth: &Auth) -> Result<&Oidc, Problem> {
-    auth.oidc.as_ref().ok_or_else(|| {
+fn configured(auth: &Auth) -> Result<Arc<Oidc>, Problem> {
+    auth.configured().oidc.clone().ok_or_else(|| {
         Problem::new(Code::NotFound, "no provider is configured")
             .hint("sign in with a password, or set `server.oidc`")
     })

@@ -126,6 +126,16 @@ pub(in crate::auth) struct Oidc {
 }
 
 impl Oidc {
+    /// Whether it is set in the same way, with the same secret.
+    pub(in crate::auth) fn is_like(&self, other: &Self) -> bool {
+        let secret = |oidc: &Self| {
+            oidc.secret
+                .as_ref()
+                .map(|secret| secret.expose_secret().to_owned())
+        };
+        self.options == other.options && secret(self) == secret(other)
+    }
+
     /// As configured. The provider is asked when somebody comes: it may start after us.
     pub(in crate::auth) fn new(options: &Options) -> Result<Self, crate::Error> {
         let wrong = |key: &'static str, reason: String| crate::Error::Setting { key, reason };
