@@ -126,8 +126,9 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     match &arguments.what {
         None => list(globals, &open_existing_store(globals)?, arguments.all).await,
         Some(What::Show { hold }) => {
-            let hold = open_existing_store(globals)?.find_hold(hold).await?;
-            let now = Timestamp::now();
+            let store = open_existing_store(globals)?;
+            let (hold, now) = (store.find_hold(hold).await?, Timestamp::now());
+            store.check_session(&hold.plan.session, now).await?;
             globals.print(&HoldForm::new(&hold, now), |paint| {
                 plan::render(&hold, now, paint)
             })?;

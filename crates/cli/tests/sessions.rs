@@ -351,6 +351,39 @@ fn a_session_is_stopped_from_another_process() {
 }
 
 #[test]
+fn a_plan_of_a_changed_session_is_not_shown_as_one() {
+    let (home, file) = writing();
+    home.run(&["run", "make the file"]);
+    let hold = waiting(&home);
+    let id = text(&hold, "hold_id");
+    let conn = rusqlite::Connection::open(home.path("data/interlock/interlock.db")).unwrap();
+    assert!(
+        conn.execute("UPDATE messages SET content = content || ' '", [])
+            .unwrap()
+            > 0
+    );
+    drop(conn);
+    for command in [
+        vec!["approvals", "show", id],
+        vec![
+            "approvals",
+            "approve",
+            id,
+            "--plan-hash",
+            text(&hold, "plan_hash"),
+        ],
+    ] {
+        let ran = home.run(&command);
+        assert_ne!(ran.exit, Some(0), "{ran}");
+        assert!(
+            ran.stderr.contains("was changed outside Interlock (messages)"),
+            "{ran}"
+        );
+    }
+    assert!(!std::path::Path::new(&file).exists());
+}
+
+#[test]
 fn an_interrupt_stops_what_runs_and_keeps_what_happened() {
     let home = Home::with_script(&READS.replace("df -h /", "sleep 60"));
     let child = home.start(&["run", "--json", "question"]);

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use interlock_gate::{FourEyes, Hold, HoldStatus, Plan};
-use interlock_protocol::{Evidence, reveal, reveal_line};
+use interlock_protocol::{Evidence, reveal, reveal_line, visible};
+use interlock_store::SealState;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use similar::TextDiff;
@@ -71,7 +72,13 @@ pub(super) async fn form(app: &App, caller: &Caller, hold: &Hold, depth: Depth) 
         }
     };
     let evidence = references(app, &evidence).await?;
-    let may_not = may_not(app, caller, hold, now).await?;
+    // Of what was decided long ago only its own page is checked: a list of it may be long.
+    let checked = depth == Depth::Whole || hold.is_open(now);
+    let altered = if checked { altered(app, hold).await? } else { None };
+    let may_not = match altered {
+        Some(why) => Some(why),
+        None => may_not(app, caller, hold, now).await?,
+    };
     let decided = decided(hold);
     let action = action(app, hold).await?;
     Ok(Approval {
@@ -149,6 +156,18 @@ fn decided(hold: &Hold) -> Decided {
             ..Decided::default()
         },
     }
+}
+
+/// What is said of a hold whose session was changed outside Interlock.
+async fn altered(app: &App, hold: &Hold) -> Result<Option<String>, Problem> {
+    Ok(match app.store().seal_of(&hold.plan.session).await? {
+        SealState::Altered { what } => Some(format!(
+            "The record of this session was changed outside Interlock ({}). Nothing about this hold is proven, and nobody can \
+             decide it. Run `interlock audit verify` on the server.",
+            visible::line(&what)
+        )),
+        SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => None,
+    })
 }
 
 /// Why the caller cannot approve it now; nothing if they can. Asks what opening and approving ask, so that nobody is shown

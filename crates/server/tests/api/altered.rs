@@ -145,6 +145,31 @@ async fn nobody_goes_on_with_a_session_that_was_changed() {
     assert!(text(&check, "problem").contains("receipts"), "{check:#}");
 }
 
+/// A plan that waits says that it is not the one that was signed, in the list and by itself, before anybody tries to approve it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_of_a_changed_session_says_so() {
+    let place = Place::new(Wish::default()).await;
+    let (_, hold) = place.held("ada").await;
+    assert_eq!(hold["may_not_because"], json!(null), "{hold:#}");
+    let changed = place
+        .forger()
+        .execute("UPDATE messages SET content = content || ' '", [])
+        .unwrap();
+    assert!(changed > 0);
+    let list = place.get("ada", "/approvals").await.ok(200);
+    let path = format!("/approvals/{}", text(&hold, "id"));
+    let one = place.get("ada", &path).await.ok(200);
+    for form in [&list["approvals"][0], &one] {
+        let why = text(form, "may_not_because");
+        assert!(
+            why.starts_with("The record of this session was changed outside Interlock (messages)."),
+            "{why}"
+        );
+    }
+    let opened = place.post("ada", &format!("{path}/open"), &json!({})).await;
+    assert_eq!(opened.problem(), (409, "RECORD_ALTERED".to_owned()));
+}
+
 /// The sessions of a large store are checked in several requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_checked_page_by_page() {
