@@ -429,3 +429,131 @@ fn a_pattern_for_one_source_masks_that_source_everywhere() {
         }
     }
 }
+
+/// Texts with many secrets, each longer than `bytes`. A secret is `CANARY` and a number; in some of the texts only what stands
+/// far before it shows that it is one.
+fn long_texts(bytes: usize) -> Vec<(&'static str, String)> {
+    let many = |line: &dyn Fn(usize) -> String| {
+        let mut text = String::new();
+        let mut number = 0;
+        while text.len() < bytes {
+            text += &line(number);
+            number += 1;
+        }
+        text
+    };
+    let canary = |number: usize| format!("CANARY{number:06}xQ7zK2mW9pL4");
+    // Letters that base64 has, so that it looks like the body of a key.
+    let body = many(&|number| format!("{:A<64}\n", canary(number)));
+    let member = |number: usize| format!(r#"{{"name":"API_TOKEN","value":"{}"}},"#, canary(number));
+    let secret = |number: usize| {
+        format!(
+            "- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: s{number}\n  data:\n    a: {0}\n    b: {0}\n",
+            canary(number)
+        )
+    };
+    vec![
+        (
+            "a key without an end",
+            format!("-----BEGIN PRIVATE KEY-----\n{body}"),
+        ),
+        (
+            "a key with an end",
+            format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"),
+        ),
+        (
+            "variables",
+            many(&|number| format!("DB_PASSWORD_{number}={}\n", canary(number))),
+        ),
+        ("JSON", format!("[{}0]", many(&member))),
+        (
+            "a list of Secrets",
+            format!("apiVersion: v1\nkind: List\nitems:\n{}", many(&secret)),
+        ),
+        (
+            "long values",
+            many(&|number| format!("token={}\n", canary(number).repeat(40))),
+        ),
+    ]
+}
+
+/// What is too long is masked before it is cut, whatever reads it: a cut in front of a secret would leave out what shows that it
+/// is one.
+fn session_of_long_outputs(mask: &str) -> (String, usize) {
+    const ROOM: usize = 2000;
+    let home = Home::empty();
+    let mut calls = Vec::new();
+    for times in [1, 2, 3, 5, 10] {
+        for (name, text) in long_texts(ROOM * times) {
+            let file = home.work(&format!("{}-{times}", name.replace(' ', "-")));
+            std::fs::write(&file, text).unwrap();
+            let read = |action: &str, rest: Value| {
+                let mut arguments = json!({ "action": action, "target_host": "localhost" });
+                arguments
+                    .as_object_mut()
+                    .unwrap()
+                    .extend(rest.as_object().unwrap().clone());
+                json!({ "tool": "infra_read", "arguments": arguments })
+            };
+            calls.extend([
+                read("exec", json!({ "command": format!("cat {file}") })),
+                // Written to the other stream, and failed.
+                read("exec", json!({ "command": format!("cat {file} /no/such/file") })),
+                read("file", json!({ "path": file })),
+                read("tail", json!({ "path": file, "lines": 1_000_000 })),
+                json!({ "tool": "read_file", "arguments": { "path": file } }),
+            ]);
+        }
+    }
+    let count = calls.len();
+    let mut replies = vec![
+        json!({ "calls": [{ "tool": "infra_query", "arguments": { "action": "search", "query": "localhost" } }] }),
+    ];
+    replies.extend(calls.chunks(10).map(|calls| json!({ "calls": calls })));
+    replies.push(json!({ "text": "Done." }));
+    home.write(
+        "config/interlock/script.yaml",
+        &json!({ "replies": replies }).to_string(),
+    );
+    home.write(
+        "config/interlock/interlock.yaml",
+        &format!(
+            "models:\n  demo:\n    provider: scripted\n    script: script.yaml\ntools:\n  output_bytes: {ROOM}\n\
+             defaults:\n  max_iterations: 100\n{mask}"
+        ),
+    );
+    let asked = home.run(&["run", "--json", "look"]);
+    let session = asked.json()["session_id"].as_str().unwrap().to_owned();
+    let bundle = home.work("session.bundle");
+    said(&home.run(&["bundle", &session, "--output", &bundle]));
+    let kept = std::fs::read_to_string(&bundle).unwrap()
+        + &said(&home.run(&["show", &session, "--messages", "--json"]));
+    (kept, count)
+}
+
+#[test]
+fn a_long_output_is_masked_before_it_is_cut() {
+    let (kept, count) = session_of_long_outputs("");
+    // A key is one short mark; what else is too long is cut.
+    let cut = kept.matches("bytes left out").count();
+    assert!(cut > count, "{cut} cuts in {count} outputs");
+    let at = kept.find("CANARY").map(|at| {
+        let (from, to) = (
+            kept.floor_char_boundary(at.saturating_sub(500)),
+            kept.ceil_char_boundary(at + 100),
+        );
+        &kept[from..to]
+    });
+    assert_eq!(at, None);
+}
+
+#[test]
+fn without_masking_a_long_output_shows_secrets() {
+    let off: Vec<&str> = Kind::ALL
+        .iter()
+        .filter(|kind| **kind != Kind::Configured)
+        .map(|kind| kind.as_str())
+        .collect();
+    let (kept, count) = session_of_long_outputs(&format!("mask:\n  off: {}\n", Value::from(off)));
+    assert!(kept.matches("CANARY").count() > count);
+}

@@ -119,6 +119,7 @@ impl Config {
         interlock_engine::Limits {
             session: self.queue.session_timeout.get(),
             iteration: self.queue.iteration_timeout.get(),
+            kept_bytes: usize::try_from(self.tools.output_bytes.get()).unwrap_or(usize::MAX),
             ..interlock_engine::Limits::default()
         }
     }

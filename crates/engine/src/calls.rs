@@ -383,7 +383,8 @@ impl Agent {
         let same = reading
             .as_ref()
             .is_some_and(|reading| response.outcome() == Ok(&reading.data));
-        let response = masking::aside(size(&response), || masked(masker, &response));
+        let room = work.engine.settings().limits.kept_bytes;
+        let response = masking::aside(size(&response), || masked(masker, &response, room));
         let evidence = match reading {
             None => None,
             Some(mut reading) => {
@@ -391,7 +392,7 @@ impl Agent {
                     Ok(data) if same => reading.data.clone_from(data),
                     _ => {
                         let bytes = masking::weight(&reading.data);
-                        masking::aside(bytes, || masker.mask_value(&mut reading.data));
+                        masking::aside(bytes, || masking::result(masker, &mut reading.data, room));
                     }
                 }
                 Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
@@ -587,21 +588,21 @@ fn size(response: &ToolResponse) -> usize {
     outcome + members(response.meta())
 }
 
-/// The answer without what looks like a secret.
-fn masked(masker: &interlock_mask::Masker, response: &ToolResponse) -> ToolResponse {
+/// The answer without what looks like a secret, and with room for each of its texts.
+fn masked(masker: &interlock_mask::Masker, response: &ToolResponse, room: usize) -> ToolResponse {
     let mut meta = Value::Object(response.meta().clone());
-    masker.mask_value(&mut meta);
+    masking::result(masker, &mut meta, room);
     let mut rebuilt = match response.outcome() {
         Ok(data) => {
             let mut data = data.clone();
-            masker.mask_value(&mut data);
+            masking::result(masker, &mut data, room);
             ToolResponse::success(data)
         }
         Err(error) => {
             let mut error = error.clone();
-            error.message = masker.mask_text(&error.message).into_owned();
+            error.message = masking::text_result(masker, &error.message, room);
             let mut details = Value::Object(std::mem::take(&mut error.details));
-            masker.mask_value(&mut details);
+            masking::result(masker, &mut details, room);
             if let Value::Object(details) = details {
                 error.details = details;
             }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use interlock_dialect::{Channel, NativeArguments, Reply, Shown};
 use interlock_mask::{Masker, StreamMasker, Withheld};
 use interlock_model::{Attempt, Completion, Failure, Finish};
-use interlock_protocol::{Arguments, ContentHash};
+use interlock_protocol::{Arguments, ContentHash, head_and_tail};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -61,6 +61,70 @@ pub(crate) fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
         tokio::task::block_in_place(work)
     } else {
         work()
+    }
+}
+
+/// What a tool returned, as it is kept, shown and sent: masked as a whole, and then each text and each list of lines cut to
+/// `room` bytes. A member `truncated` says whether something was cut.
+pub(crate) fn result(masker: &Masker, data: &mut Value, room: usize) {
+    masker.mask_value(data);
+    if cut(data, room)
+        && let Value::Object(members) = data
+    {
+        members.insert("truncated".to_owned(), true.into());
+    }
+}
+
+/// The same for one text.
+pub(crate) fn text_result(masker: &Masker, text: &str, room: usize) -> String {
+    let clean = masker.mask_text(text);
+    head_and_tail(&clean, room).unwrap_or_else(|| clean.into_owned())
+}
+
+/// Cuts what is longer than there is room for, and says whether something was.
+fn cut(value: &mut Value, room: usize) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => match head_and_tail(text, room) {
+            None => false,
+            Some(shorter) => {
+                *text = shorter;
+                true
+            }
+        },
+        Value::Array(items)
+            if items.iter().all(Value::is_string) && items.iter().map(weight).sum::<usize>() > room =>
+        {
+            cut_lines(items, room);
+            true
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| cut(item, room) | any),
+        Value::Object(members) => members
+            .values_mut()
+            .fold(false, |any, member| cut(member, room) | any),
+    }
+}
+
+/// Keeps the first and the last lines that fit.
+fn cut_lines(lines: &mut Vec<Value>, room: usize) {
+    for line in lines.iter_mut() {
+        cut(line, room / 2);
+    }
+    let fitting = |lines: &mut dyn Iterator<Item = &Value>| {
+        let mut bytes = 0;
+        lines
+            .take_while(|line| {
+                bytes += weight(line);
+                bytes <= room / 2
+            })
+            .count()
+    };
+    let first = fitting(&mut lines.iter());
+    let last = fitting(&mut lines[first..].iter().rev());
+    let end = lines.len() - last;
+    if first < end {
+        let notice = format!("[… {} lines left out …]", end - first);
+        lines.splice(first..end, [notice.into()]);
     }
 }
 
@@ -609,6 +673,37 @@ mod tests {
         ));
         raw(&masker, &mut bytes, false);
         assert!(bytes.starts_with(b"[withheld: "), "{bytes:?}");
+    }
+
+    #[test]
+    fn what_a_tool_returned_is_masked_and_then_cut() {
+        let masker = Masker::built_in();
+        let long = "x".repeat(30);
+        let key = format!("-----BEGIN PRIVATE KEY-----\n{}", "TUlJRXZn".repeat(40));
+        for (given, kept) in [
+            (json!({"stdout": "short"}), json!({"stdout": "short"})),
+            (
+                json!({"stdout": long, "truncated": false}),
+                json!({"stdout": "xxxxxxxxxx\n[… 10 bytes left out …]\nxxxxxxxxxx", "truncated": true}),
+            ),
+            (
+                json!({"rows": [{"text": long}]}),
+                json!({"rows": [{"text": "xxxxxxxxxx\n[… 10 bytes left out …]\nxxxxxxxxxx"}], "truncated": true}),
+            ),
+            (
+                json!({"lines": ["11111", "22222", "33333", "44444", "55555", "66666"]}),
+                json!({"lines": ["11111", "22222", "[… 2 lines left out …]", "55555", "66666"], "truncated": true}),
+            ),
+            (json!({"stdout": key}), json!({"stdout": "[masked:private_key]"})),
+            (
+                json!(long),
+                json!("xxxxxxxxxx\n[… 10 bytes left out …]\nxxxxxxxxxx"),
+            ),
+        ] {
+            let mut data = given.clone();
+            result(&masker, &mut data, 20);
+            assert_eq!(data, kept, "{given}");
+        }
     }
 
     #[test]

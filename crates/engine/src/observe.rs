@@ -57,7 +57,8 @@ impl Agent {
             Some((mut reading, identity)) => {
                 let masker = &work.engine.masker();
                 let bytes = crate::masking::weight(&reading.data);
-                crate::masking::aside(bytes, || masker.mask_value(&mut reading.data));
+                let room = work.engine.settings().limits.kept_bytes;
+                crate::masking::aside(bytes, || crate::masking::result(masker, &mut reading.data, room));
                 let call = CallId::from_bytes(draw()?);
                 Some(self.evidence(work, (call, observer()), reading, identity)?)
             }

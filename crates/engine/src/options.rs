@@ -158,6 +158,8 @@ pub struct Limits {
     pub iteration: Duration,
     /// How many reads of one reply run side by side.
     pub parallel_reads: usize,
+    /// How many bytes of each text of a tool's answer are kept.
+    pub kept_bytes: usize,
     /// How many bytes of a tool's answer a model is shown.
     pub shown_bytes: usize,
     /// How many tokens a model takes where its options do not say.
@@ -172,6 +174,7 @@ impl Default for Limits {
             session: Duration::from_mins(40),
             iteration: Duration::from_mins(6),
             parallel_reads: 4,
+            kept_bytes: 64 * 1024,
             shown_bytes: 16 * 1024,
             context_tokens: 32_000,
             nudges: 2,

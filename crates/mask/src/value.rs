@@ -32,10 +32,43 @@ impl Masker {
                     1
                 }
             },
-            Value::Array(items) => items.iter_mut().map(|item| self.mask_value(item)).sum(),
+            Value::Array(items) => {
+                // Together first: an item that is masked alone may no longer show what its neighbours are.
+                let together = self.mask_lines(items);
+                together + items.iter_mut().map(|item| self.mask_value(item)).sum::<usize>()
+            }
             Value::Object(object) => self.mask_object(object),
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
+    }
+
+    /// Masks a list of texts as the lines of one text: a key or a document that several of them make up together shows only
+    /// so what it is.
+    fn mask_lines(&self, items: &mut Vec<Value>) -> usize {
+        if items.len() < 2 || !items.iter().all(Value::is_string) {
+            return 0;
+        }
+        let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+        let each: Vec<usize> = texts.iter().map(|text| lines(text)).collect();
+        let whole = texts.join("\n");
+        let (masked, count) = match self.mask_counting(&whole) {
+            Ok((Cow::Borrowed(_), _)) => return 0,
+            Ok((Cow::Owned(masked), count)) => (masked, count),
+            Err(withheld) => {
+                *items = vec![withheld.notice().into()];
+                return 1;
+            }
+        };
+        let mut rest = masked.split('\n');
+        // Where lines became fewer, nobody can say which text each of them belonged to.
+        *items = if lines(&masked) == each.iter().sum::<usize>() {
+            let take = |count: usize| rest.by_ref().take(count).collect::<Vec<_>>().join("\n").into();
+            each.into_iter().map(take).collect()
+        } else {
+            rest.map(Value::from).collect()
+        };
+        count
     }
 
     fn mask_object(&self, object: &mut Map<String, Value>) -> usize {

@@ -21,6 +21,55 @@ fn the_name_of_a_key_is_enough() {
     assert_eq!(count, 14);
 }
 
+/// What several items of a list make up together is masked together: lines of a log hold a key.
+#[test]
+fn a_list_of_texts_is_masked_as_lines_too() {
+    let body = "MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQC7VJTUt9Us8cKj";
+    for (given, masked) in [
+        (json!(["a", "b"]), json!(["a", "b"])),
+        (
+            json!([
+                "begin",
+                "-----BEGIN PRIVATE KEY-----",
+                body,
+                body,
+                "-----END PRIVATE KEY-----",
+                "end"
+            ]),
+            json!(["begin", "[masked:private_key]", "end"]),
+        ),
+        (
+            json!(["x\ny", "DB_PASSWORD=hunter22", "z"]),
+            json!(["x\ny", "DB_PASSWORD=[masked:password]", "z"]),
+        ),
+        (
+            json!([
+                "apiVersion: v1",
+                "kind: Secret",
+                "data:",
+                "  a: aHVudGVyMg==",
+                "  b: aHVudGVyMw=="
+            ]),
+            json!([
+                "apiVersion: v1",
+                "kind: Secret",
+                "data:",
+                "  a: [masked:kubernetes_secret]",
+                "  b: [masked:kubernetes_secret]"
+            ]),
+        ),
+        // A list that is no list of texts stays as it is.
+        (
+            json!([1, "kind: Secret", "data:", "  a: x"]),
+            json!([1, "kind: Secret", "data:", "  a: x"]),
+        ),
+    ] {
+        let mut value = given.clone();
+        Masker::built_in().mask_value(&mut value);
+        assert_eq!(value, masked, "{given}");
+    }
+}
+
 #[test]
 fn a_custom_pattern_is_applied_or_is_an_error() {
     let custom = |name: &str, pattern: &str, replacement: Option<&str>| Options {

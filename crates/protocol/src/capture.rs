@@ -1,15 +1,16 @@
-//! What came out of a stream: its head, its tail, its length and its hash.
-
-use std::collections::VecDeque;
+//! What came out of a stream: its beginning, its length and its hash; and how a text that is too long to keep is cut.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::ContentHash;
 
+/// How many bytes of one output are taken over at most, before it is masked and cut.
+pub const MOST_TAKEN: usize = 4 * 1024 * 1024;
+
 /// What came out of one stream.
 ///
-/// Where more came than is kept, the first half of the room holds the beginning and the second the end, and a line
-/// between them says how much was left out: an error usually stands at one of the two.
+/// Where more came than there is room for, the beginning is kept and a last line says how much was left out. The end is not
+/// kept then: without what stands before it nobody can say whether it is a part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// What is kept.
@@ -44,10 +45,8 @@ impl Captured {
 /// Takes what comes, in bounded room.
 #[derive(Debug)]
 pub struct Capture {
-    head: Vec<u8>,
-    head_room: usize,
-    tail: VecDeque<u8>,
-    tail_room: usize,
+    kept: Vec<u8>,
+    room: usize,
     total: u64,
     hasher: Sha256,
 }
@@ -55,12 +54,9 @@ pub struct Capture {
 impl Capture {
     /// Room for this many bytes.
     pub fn new(room: usize) -> Self {
-        let tail_room = room / 2;
         Self {
-            head: Vec::new(),
-            head_room: room - tail_room,
-            tail: VecDeque::new(),
-            tail_room,
+            kept: Vec::new(),
+            room,
             total: 0,
             hasher: Sha256::new(),
         }
@@ -70,12 +66,8 @@ impl Capture {
     pub fn push(&mut self, chunk: &[u8]) {
         self.hasher.update(chunk);
         self.total += chunk.len() as u64;
-        let (first, rest) = chunk.split_at(chunk.len().min(self.head_room - self.head.len()));
-        self.head.extend_from_slice(first);
-        let rest = &rest[rest.len().saturating_sub(self.tail_room)..];
-        let excess = (self.tail.len() + rest.len()).saturating_sub(self.tail_room);
-        self.tail.drain(..excess);
-        self.tail.extend(rest);
+        let fits = chunk.len().min(self.room - self.kept.len());
+        self.kept.extend_from_slice(&chunk[..fits]);
     }
 
     /// How much came so far.
@@ -85,12 +77,15 @@ impl Capture {
 
     /// What is kept of it.
     pub fn finish(self) -> Captured {
-        let omitted = self.total - (self.head.len() + self.tail.len()) as u64;
-        let mut bytes = self.head;
+        let omitted = self.total - self.kept.len() as u64;
+        let mut bytes = self.kept;
         if omitted > 0 {
-            bytes.extend_from_slice(format!("\n[… {omitted} bytes left out …]\n").as_bytes());
+            let most = self.room;
+            bytes.extend_from_slice(
+                format!("\n[… the last {omitted} bytes are left out: at most {most} are taken; narrow it down …]\n")
+                    .as_bytes(),
+            );
         }
-        bytes.extend(self.tail);
         Captured {
             bytes,
             total: self.total,
@@ -100,12 +95,27 @@ impl Capture {
     }
 }
 
+/// The beginning and the end of a text that is longer than `room` bytes, with a line between them that says how much was left
+/// out: an error usually stands at one of the two. Nothing if the text fits.
+///
+/// Cut only what is masked: what shows that something is a secret may stand in the part that is left out.
+pub fn head_and_tail(text: &str, room: usize) -> Option<String> {
+    if text.len() <= room {
+        return None;
+    }
+    let tail_room = room / 2;
+    let head = &text[..text.floor_char_boundary(room - tail_room)];
+    let tail = &text[text.ceil_char_boundary(text.len() - tail_room)..];
+    let omitted = text.len() - head.len() - tail.len();
+    Some(format!("{head}\n[… {omitted} bytes left out …]\n{tail}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn head_and_tail_are_kept_and_all_is_hashed() {
+    fn the_beginning_is_kept_and_all_is_hashed() {
         let all: Vec<u8> = (0..=255_u8).cycle().take(10_000).collect();
         let mut capture = Capture::new(100);
         for chunk in all.chunks(33) {
@@ -113,10 +123,32 @@ mod tests {
         }
         let captured = capture.finish();
         assert_eq!((captured.total, captured.omitted), (10_000, 9_900));
-        assert!(captured.bytes.starts_with(&all[..50]) && captured.bytes.ends_with(&all[9_950..]));
+        assert!(captured.bytes.starts_with(&all[..100]));
+        assert!(
+            captured.text().ends_with(
+                "\n[… the last 9900 bytes are left out: at most 100 are taken; narrow it down …]\n"
+            )
+        );
         assert_eq!(captured.hash, ContentHash::of(&all));
         let small = Captured::of(b"abc", 100);
         assert_eq!((small.bytes.as_slice(), small.omitted), (b"abc".as_slice(), 0));
+    }
+
+    #[test]
+    fn head_and_tail_of_what_does_not_fit() {
+        for (text, room, expected) in [
+            ("", 0, None),
+            ("abcdef", 6, None),
+            ("abcdef", 5, Some("abc\n[… 1 bytes left out …]\nef")),
+            ("abcdef", 1, Some("a\n[… 5 bytes left out …]\n")),
+            ("abcdef", 0, Some("\n[… 6 bytes left out …]\n")),
+            // No character is cut in two.
+            ("äöü", 4, Some("ä\n[… 2 bytes left out …]\nü")),
+            ("äöü", 3, Some("ä\n[… 4 bytes left out …]\n")),
+            ("ä", 1, Some("\n[… 2 bytes left out …]\n")),
+        ] {
+            assert_eq!(head_and_tail(text, room).as_deref(), expected, "{text} {room}");
+        }
     }
 
     #[test]

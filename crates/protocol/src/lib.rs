@@ -33,7 +33,7 @@ pub mod visible;
 pub mod walls;
 pub mod word;
 
-pub use capture::{Capture, Captured};
+pub use capture::{Capture, Captured, MOST_TAKEN, head_and_tail};
 pub use error_code::ErrorCode;
 pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
 pub use evidence::Evidence;

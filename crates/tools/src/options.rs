@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// How many bytes of each stream, or of a file, are given back.
+    /// How many bytes of each stream, or of a file, are kept after they were masked: the beginning and the end.
     pub output_bytes: NonZeroU32,
     /// How many bytes of a file are read to know its hash. A larger file has none.
     pub hashed_bytes: NonZeroU32,

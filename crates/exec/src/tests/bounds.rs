@@ -121,7 +121,7 @@ async fn cancelled_before_the_beginning_nothing_runs() {
 }
 
 #[tokio::test]
-async fn long_output_keeps_head_and_tail_and_the_hash_of_all() {
+async fn long_output_keeps_its_beginning_and_the_hash_of_all() {
     let limits = Limits {
         output_bytes: 20,
         ..limits()
@@ -134,7 +134,9 @@ async fn long_output_keeps_head_and_tail_and_the_hash_of_all() {
     assert_eq!(output.exit, Exit::Code(0));
     assert_eq!(
         output.stdout.text(),
-        format!("0123456789\n[… {omitted} bytes left out …]\n9876543210")
+        format!(
+            "01234567891\n2\n3\n4\n5\n\n[… the last {omitted} bytes are left out: at most 20 are taken; narrow it down …]\n"
+        )
     );
     assert_eq!(output.stdout.total, all.len() as u64);
     assert_eq!(output.stdout.hash, ContentHash::of(all));

@@ -11,7 +11,7 @@ use super::{Docker, READ};
 use crate::Error;
 
 /// The longest line, in bytes.
-const MOST_LINE: usize = 8 * 1024;
+const MOST_LINE: usize = 1024 * 1024;
 
 /// Which part of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

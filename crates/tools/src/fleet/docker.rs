@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_gate::{Plan, Started};
 use interlock_infra::docker::{Docker, ImageRef, LogQuery};
-use interlock_protocol::{Observation, ResourceId, ResourceKind};
+use interlock_protocol::{MOST_TAKEN, Observation, ResourceId, ResourceKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -289,7 +289,7 @@ impl Fleet {
         let query = LogQuery {
             lines: arguments::count(plan, "lines").unwrap_or_else(|| count(self.inner.options.lines)),
             since: None,
-            bytes: count(self.inner.options.output_bytes),
+            bytes: MOST_TAKEN,
         };
         let logs = docker.logs(id.uid(), query).await?;
         let found = docker.inspect(id.uid()).await?;

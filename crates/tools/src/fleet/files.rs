@@ -2,7 +2,7 @@
 
 use interlock_gate::Started;
 use interlock_infra::{FilePath, Form, Output, Probe};
-use interlock_protocol::{ContentHash, Observation, ResourceId};
+use interlock_protocol::{ContentHash, MOST_TAKEN, Observation, ResourceId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -96,8 +96,7 @@ impl Fleet {
             );
         }
         self.no_hidden_secret(started, id, &path, cancel).await?;
-        let most = count(self.inner.options.output_bytes);
-        let head = words(["head", "-c", &most.to_string(), "--", path.as_str()]);
+        let head = words(["head", "-c", &MOST_TAKEN.to_string(), "--", path.as_str()]);
         let hashed = entry.size <= u64::from(self.inner.options.hashed_bytes.get());
         let hash = async {
             if hashed {
@@ -184,7 +183,7 @@ impl Fleet {
     ) -> Result<Output, Failure> {
         let limits = interlock_infra::Limits {
             output_bytes: 1024 * 1024,
-            ..self.limits(started.plan())
+            ..Self::limits(started.plan())
         };
         Ok(self.inner.infra.ask(started, id, probe, limits, cancel).await?)
     }

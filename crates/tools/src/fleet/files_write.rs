@@ -168,7 +168,7 @@ impl Fleet {
         let limits = Limits {
             output_bytes: room,
             drain_bytes: room as u64 + 1,
-            ..self.limits(started.plan())
+            ..Self::limits(started.plan())
         };
         let job = Job {
             argv: &argv,

@@ -6,8 +6,8 @@ use interlock_exec::{Stderr, UnitName, argv_of, pipeline_of};
 use interlock_gate::{Plan, Started};
 use interlock_infra::{Errors, Exit, Form, Job, Limits, Output, Probe, Stage};
 use interlock_protocol::{
-    AnalysisWall, Captured, ErrorCode, Observation, ResourceId, SandboxWall, SocketKind, ToolKind, WallKind,
-    Walls,
+    AnalysisWall, Captured, ErrorCode, MOST_TAKEN, Observation, ResourceId, SandboxWall, SocketKind,
+    ToolKind, WallKind, Walls,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,7 +17,6 @@ use super::Fleet;
 use crate::Failure;
 use crate::local::arguments;
 use crate::local::unit::Unit;
-use crate::options::count;
 use crate::sockets;
 use crate::{Done, LocalHost, Reading};
 
@@ -75,10 +74,10 @@ impl Fleet {
         }
     }
 
-    pub(super) fn limits(&self, plan: &Plan) -> Limits {
+    pub(super) fn limits(plan: &Plan) -> Limits {
         Limits {
             wall: Duration::from_secs(plan.timeout_seconds.into()),
-            output_bytes: count(self.inner.options.output_bytes),
+            output_bytes: MOST_TAKEN,
             ..Limits::default()
         }
     }
@@ -98,7 +97,7 @@ impl Fleet {
             sockets: &[],
             stages: &[],
             form: Form::Fixed,
-            limits: self.limits(started.plan()),
+            limits: Self::limits(started.plan()),
         };
         Ok(self.inner.infra.run(started, id, job, cancel).await?)
     }
@@ -118,7 +117,7 @@ impl Fleet {
             sockets: &sockets,
             stages: &stages(command, &sockets),
             form: Form::Free,
-            limits: self.limits(started.plan()),
+            limits: Self::limits(started.plan()),
         };
         let mut done = self.run_there(started, id, job, cancel).await?;
         if let Some(walls) = done.reading.as_mut().and_then(|reading| reading.walls.as_mut()) {
@@ -141,7 +140,7 @@ impl Fleet {
             sockets: &[],
             stages: &[],
             form: Form::Fixed,
-            limits: self.limits(started.plan()),
+            limits: Self::limits(started.plan()),
         };
         self.run_there(started, id, job, cancel).await
     }

@@ -1,7 +1,7 @@
 //! The tools that read and write files of this machine.
 
 use interlock_gate::Started;
-use interlock_protocol::{ContentHash, ErrorCode, Observation};
+use interlock_protocol::{ContentHash, ErrorCode, MOST_TAKEN, Observation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ impl LocalHost {
             .and_then(Value::as_f64)
             .map_or(usize::MAX, bytes_of);
         let keep = Keep::Head {
-            bytes: count(options.output_bytes).min(asked),
+            bytes: MOST_TAKEN.min(asked),
             hashed: count(options.hashed_bytes),
         };
         self.content_part(started, keep).await

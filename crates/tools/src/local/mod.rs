@@ -17,13 +17,14 @@ use std::time::Duration;
 
 use interlock_exec::{Limits, Probe, Runner, UnitName};
 use interlock_gate::{Plan, ResolvedResource, Started};
-use interlock_protocol::{ErrorCode, Identity, Observation, ResourceId, ResourceKind, ToolName, name_key};
+use interlock_protocol::{
+    ErrorCode, Identity, MOST_TAKEN, Observation, ResourceId, ResourceKind, ToolName, name_key,
+};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::file::Guard;
-use crate::options::count;
 use crate::{BoxFuture, Builder, Done, Error, Executor, Failure, Options, Reading};
 
 /// How long one of our own questions may take.
@@ -168,7 +169,7 @@ impl LocalHost {
     fn limits(&self, wall: Duration) -> Limits {
         Limits {
             wall,
-            output_bytes: count(self.inner.options.output_bytes),
+            output_bytes: MOST_TAKEN,
             grace: Duration::from_millis(self.inner.options.grace_ms.get().into()),
             ..Limits::default()
         }

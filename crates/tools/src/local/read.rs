@@ -2,7 +2,7 @@
 
 use interlock_exec::{Program, UnitName, argv_of};
 use interlock_gate::Started;
-use interlock_protocol::{AnalysisWall, Observation};
+use interlock_protocol::{AnalysisWall, MOST_TAKEN, Observation};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +42,7 @@ impl LocalHost {
             Some("tail") => {
                 let lines =
                     arguments::count(plan, "lines").unwrap_or_else(|| count(self.inner.options.lines));
-                let bytes = count(self.inner.options.output_bytes);
+                let bytes = MOST_TAKEN;
                 self.content_part(started, Keep::Tail { lines, bytes }).await
             }
             Some("find") => self.find_files(started).await,

@@ -173,21 +173,22 @@ async fn a_write_command_that_fails_is_a_failure_with_its_output() {
 }
 
 #[tokio::test]
-async fn output_is_cut_to_the_options() {
-    let options = crate::Options {
-        output_bytes: std::num::NonZeroU32::new(100).unwrap(),
-        ..crate::Options::default()
-    };
-    let mut stage = Stage::with(options);
-    stage.run("infra_query", json!({"action": "search"})).await;
-    let path = stage.file("long", "x".repeat(5000));
+async fn an_output_is_taken_over_up_to_a_length_and_its_end_is_not() {
+    let mut stage = Stage::discovered().await;
+    let long = interlock_protocol::MOST_TAKEN + 4900;
+    let path = stage.file("long", "x".repeat(long));
     let command = stage.read("exec", json!({"command": format!("cat {path}")}));
     let data = stage.data("infra_read", command).await;
     assert_eq!(
         (&data["truncated"], &data["stdout_bytes"]),
-        (&json!(true), &json!(5000))
+        (&json!(true), &json!(long))
     );
-    assert!(data["stdout"].as_str().unwrap().contains("4900 bytes left out"));
+    assert!(
+        data["stdout"]
+            .as_str()
+            .unwrap()
+            .contains("the last 4900 bytes are left out")
+    );
 }
 
 #[tokio::test]
