@@ -432,7 +432,7 @@ fn a_pattern_for_one_source_masks_that_source_everywhere() {
 
 /// Texts with many secrets, each longer than `bytes`. A secret is `CANARY` and a number; in some of the texts only what stands
 /// far before it shows that it is one.
-fn long_texts(bytes: usize) -> Vec<(&'static str, String)> {
+fn long_texts(bytes: usize) -> Vec<String> {
     let many = |line: &dyn Fn(usize) -> String| {
         let mut text = String::new();
         let mut number = 0;
@@ -453,27 +453,13 @@ fn long_texts(bytes: usize) -> Vec<(&'static str, String)> {
         )
     };
     vec![
-        (
-            "a key without an end",
-            format!("-----BEGIN PRIVATE KEY-----\n{body}"),
-        ),
-        (
-            "a key with an end",
-            format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"),
-        ),
-        (
-            "variables",
-            many(&|number| format!("DB_PASSWORD_{number}={}\n", canary(number))),
-        ),
-        ("JSON", format!("[{}0]", many(&member))),
-        (
-            "a list of Secrets",
-            format!("apiVersion: v1\nkind: List\nitems:\n{}", many(&secret)),
-        ),
-        (
-            "long values",
-            many(&|number| format!("token={}\n", canary(number).repeat(40))),
-        ),
+        // A key without an end, and one with an end.
+        format!("-----BEGIN PRIVATE KEY-----\n{body}"),
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"),
+        many(&|number| format!("DB_PASSWORD_{number}={}\n", canary(number))),
+        format!("[{}0]", many(&member)),
+        format!("apiVersion: v1\nkind: List\nitems:\n{}", many(&secret)),
+        many(&|number| format!("token={}\n", canary(number).repeat(40))),
     ]
 }
 
@@ -484,8 +470,8 @@ fn session_of_long_outputs(mask: &str) -> (String, usize) {
     let home = Home::empty();
     let mut calls = Vec::new();
     for times in [1, 2, 3, 5, 10] {
-        for (name, text) in long_texts(ROOM * times) {
-            let file = home.work(&format!("{}-{times}", name.replace(' ', "-")));
+        for (number, text) in long_texts(ROOM * times).into_iter().enumerate() {
+            let file = home.work(&format!("text-{number}-{times}"));
             std::fs::write(&file, text).unwrap();
             let read = |action: &str, rest: Value| {
                 let mut arguments = json!({ "action": action, "target_host": "localhost" });
@@ -500,7 +486,7 @@ fn session_of_long_outputs(mask: &str) -> (String, usize) {
                 // Written to the other stream, and failed.
                 read("exec", json!({ "command": format!("cat {file} /no/such/file") })),
                 read("file", json!({ "path": file })),
-                read("tail", json!({ "path": file, "lines": 1_000_000 })),
+                read("tail", json!({ "path": file, "lines": 10_000 })),
                 json!({ "tool": "read_file", "arguments": { "path": file } }),
             ]);
         }
