@@ -251,7 +251,7 @@ mod tests {
         let two = |one: &str, two: &str| format!("infrastructure: {{ prometheus: [{one}, {two}] }}\n");
         let (a, b) = (prometheus("a", 1), prometheus("b", 2));
         for (one, other, expected) in [
-            (String::new(), String::new(), &[][..]),
+            ("control: {}\n".to_owned(), "gate: {}\n".to_owned(), &[][..]),
             (
                 "control: { level: read_only }\n".to_owned(),
                 "control: { level: controlled, four_eyes: true }\n".to_owned(),
@@ -285,17 +285,17 @@ mod tests {
         for (text, expected) in [
             (
                 "control: { level: controlled }\nserver:\n  listen: 127.0.0.1:9\n",
-                "/srv/interlock.yaml:3:11: `server.listen`: cannot change while the server runs: the server listens on its \
+                "/srv/interlock.yaml:3:3: `server.listen`: cannot change while the server runs: the server listens on its \
                  address until it stops; restart to change it",
             ),
             (
                 "store: sqlite:other.db\n",
-                "/srv/interlock.yaml:1:8: `store`: cannot change while the server runs: everything is kept in the store that \
+                "/srv/interlock.yaml:1:1: `store`: cannot change while the server runs: everything is kept in the store that \
                  was opened at the start; restart to change it",
             ),
             (
                 "record: { key: { env: ONE } }\n",
-                "/srv/interlock.yaml:1:16: `record.key`: cannot change while the server runs: the record is signed with the \
+                "/srv/interlock.yaml:1:11: `record.key`: cannot change while the server runs: the record is signed with the \
                  key that was read at the start; restart to change it",
             ),
         ] {

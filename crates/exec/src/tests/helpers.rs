@@ -63,7 +63,9 @@ fn confiners() -> Vec<String> {
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let folder = entry.path();
         let is_confine = std::fs::read_link(folder.join("exe"))
-            .is_ok_and(|exe| exe.file_name().is_some_and(|name| name == "interlock-confine"));
+            .is_ok_and(|exe| exe.file_name().is_some_and(|name| name == "interlock-confine"))
+            // Another user than root may not see what a protected process runs. The kernel cuts names.
+            || std::fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.starts_with("interlock-conf"));
         if is_confine && let Ok(arguments) = std::fs::read(folder.join("cmdline")) {
             all.push(String::from_utf8_lossy(&arguments).replace('\0', " "));
         }
