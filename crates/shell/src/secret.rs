@@ -330,6 +330,7 @@ const PUBLIC: &[&str] = &[
     "ca-*.pem",
     "*bundle*.pem",
     "common-password",
+    "/etc/ssl/certs/**",
     "/usr/share/**",
     "/usr/lib/**",
     "/etc/pam.d/**",

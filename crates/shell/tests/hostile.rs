@@ -267,7 +267,7 @@ fn what_prints_secrets_in_disguise_is_sensitive() {
         "docker exec web env",
         "sh -c 'cat /root/.ssh/id_ed25519'",
         "kubectl get secret/db -o yaml",
-        "kubectl get cm,secrets",
+        "kubectl get cm,secrets -o json",
         "jq -n '[env]'",
         "curl file:///etc/shadow",
     ] {

@@ -11,9 +11,9 @@ mod values;
 use crate::inspect;
 use crate::limits::{MAX_COMMANDS, MAX_DEPTH};
 use crate::report::Report;
-use crate::table::{self, Bare, Node};
+use crate::table::{self, AnyText, Bare, Node};
 use crate::verdict::{Category, Risk};
-use crate::word::Arg;
+use crate::word::{Arg, Value};
 
 pub(crate) use course::Course;
 use parse::Parse;
@@ -135,6 +135,7 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
         }
     }
     report.needs(node.sockets);
+    plain_arguments(node, program, &args[1..], report);
     if let Some(inspector) = node.inspect.as_deref() {
         inspect::run(inspector, node, args, context, report);
         return None;
@@ -153,6 +154,37 @@ pub(crate) fn judge(args: &[Arg<'_>], context: Context<'_>, report: &mut Report)
     }
     parse.run();
     parse.conclude()
+}
+
+/// A script can hand its arguments to a shell once more: what is not known to be compiled, or was not read, gets plain words only.
+/// And a word that separates commands of a program begins another one, which is not judged.
+fn plain_arguments(node: &Node, program: &str, args: &[Arg<'_>], report: &mut Report) {
+    let odd = |arg: &&Arg<'_>| match &arg.value {
+        Value::Known(text) => !node.any_text.allows(text),
+        Value::Unknown(unknown) => {
+            !unknown.ids && !matches!(node.any_text, AnyText::Compiled | AnyText::Script)
+        }
+    };
+    if let Some(odd) = args.iter().find(odd) {
+        report.write(
+            node.risk,
+            &odd.raw,
+            format!(
+                "is more than a plain word, and {program} may be a script that lets a shell read it again"
+            ),
+        );
+    }
+    let separates = |arg: &&Arg<'_>| {
+        let text = arg.text();
+        !node.separates.is_empty() && text.is_none_or(|text| node.separates.iter().any(|word| text == word))
+    };
+    if let Some(separator) = args.iter().find(separates) {
+        report.write(
+            node.risk,
+            &separator.raw,
+            format!("separates commands of {program}, and only one is judged"),
+        );
+    }
 }
 
 const fn endless_why(category: Category) -> &'static str {

@@ -58,6 +58,8 @@ pub(super) struct Seen {
     pub(super) early_help: bool,
     /// A flag was followed by a word like `no`, which some programs take as its value.
     pub(super) switched: bool,
+    /// Operands that name secrets, and why.
+    pub(super) named_secrets: Vec<(String, &'static str)>,
     /// Flags that an abbreviation could have meant.
     pub(super) perhaps: Vec<FlagName>,
 }
@@ -247,9 +249,12 @@ impl<'p, 'a> Parse<'p, 'a> {
                 .take_while(|(full, _)| full.starts_with(name))
                 .map(|(_, sub)| sub);
             // Which one the program picks is its own affair: the worst one counts.
-            candidates.max_by_key(|sub| (sub.writes, !sub.pure, sub.subs.is_empty()))
+            candidates.max_by_key(|sub| (sub.writes, sub.sensitive, !sub.pure, sub.subs.is_empty()))
         });
-        match found {
+        // Programs that share an entry can differ.
+        let called = self.args.first().and_then(Arg::text).unwrap_or("");
+        let called = called.rsplit('/').next().unwrap_or(called);
+        match found.filter(|sub| sub.only.is_empty() || sub.only.iter().any(|name| name == called)) {
             Some(sub) => {
                 self.enter(sub, at + 1);
                 self.typed.push(name);
@@ -419,6 +424,7 @@ impl<'p, 'a> Parse<'p, 'a> {
                     .write(node.risk, &called, "changes something with these flags together");
             }
         }
+        self.named_secrets();
         let hands_over = self.chain.iter().any(|node| {
             let runs = node.operands.as_ref().is_some_and(Operands::runs);
             node.hands_over == Some(true) && (self.seen.ran || !runs)
@@ -503,6 +509,21 @@ impl<'p, 'a> Parse<'p, 'a> {
             self.report.read(&called, why);
         }
         self.rewrite()
+    }
+
+    /// What operands named as secrets is shown, unless only a flag would show it that is not there.
+    fn named_secrets(&mut self) {
+        let asked = |flag: &FlagName| self.seen.flags.contains(flag) || self.seen.perhaps.contains(flag);
+        let shown = self
+            .chain
+            .iter()
+            .filter(|node| !node.secret_operands.is_empty())
+            .any(|node| node.secret_with.is_empty() || node.secret_with.iter().any(asked));
+        if shown {
+            for (part, why) in std::mem::take(&mut self.seen.named_secrets) {
+                self.report.secret(&part, why);
+            }
+        }
     }
 
     /// Whether it runs code that lies in a folder which the command chose, or in any folder.

@@ -8,7 +8,7 @@ use crate::inspect;
 use crate::report::Report;
 use crate::script;
 use crate::secret;
-use crate::table::{Kind, Operands, Style};
+use crate::table::{Kind, Node, Operands, Style};
 use crate::variable;
 use crate::verdict::{Category, Risk};
 use crate::word::{Arg, Value};
@@ -16,6 +16,47 @@ use crate::word::{Arg, Value};
 /// Whether a shell reads this character of a path as something else than a part of its name.
 fn is_read_by_shells(character: char) -> bool {
     character.is_control() || "`$;|&<>()\\'\"".contains(character)
+}
+
+/// Words that change something where a program takes them for a sub-command.
+fn is_verb(word: &str) -> bool {
+    matches!(
+        word,
+        "add"
+            | "apply"
+            | "attach"
+            | "clear"
+            | "create"
+            | "delete"
+            | "destroy"
+            | "detach"
+            | "disable"
+            | "edit"
+            | "enable"
+            | "flush"
+            | "forward"
+            | "import"
+            | "install"
+            | "kill"
+            | "move"
+            | "prune"
+            | "purge"
+            | "remove"
+            | "rename"
+            | "reset"
+            | "restart"
+            | "restore"
+            | "revoke"
+            | "rm"
+            | "set"
+            | "start"
+            | "stop"
+            | "uninstall"
+            | "unset"
+            | "update"
+            | "upgrade"
+            | "visibility"
+    )
 }
 
 /// Whether an operand could begin with the name of another machine: `NAME:…`.
@@ -92,6 +133,14 @@ impl Parse<'_, '_> {
                 format!("could turn into a sub-command of {}", node.name),
             );
         }
+        if position == 0 && node.listed && node.name != "help" && arg.text().is_some_and(is_verb) {
+            let called = self.called();
+            self.report.write(
+                node.risk,
+                &format!("{called} {}", arg.raw),
+                "could be a sub-command that changes something",
+            );
+        }
         let any = Operands::any_text();
         let operands = match &node.operands {
             Some(operands) => operands,
@@ -166,15 +215,23 @@ impl Parse<'_, '_> {
             let pieces = text
                 .split(|c: char| !(c.is_ascii_alphanumeric() || "_$-".contains(c)))
                 .map(str::to_lowercase);
-            if pieces.into_iter().any(|piece| {
-                self.chain
-                    .iter()
-                    .any(|node| node.secret_operands.contains(&piece))
-            }) {
-                self.report.secret(&arg.raw, "names secrets");
+            let names = |node: &Node, piece: &str| {
+                node.secret_operands.iter().any(|word| {
+                    word == piece || node.secret_prefixes && !piece.is_empty() && word.starts_with(piece)
+                })
+            };
+            if pieces
+                .into_iter()
+                .any(|piece| self.chain.iter().any(|node| names(node, &piece)))
+            {
+                self.seen
+                    .named_secrets
+                    .push((arg.raw.clone().into_owned(), "names secrets"));
             }
         } else if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
-            self.report.secret(&arg.raw, "could name secrets");
+            self.seen
+                .named_secrets
+                .push((arg.raw.clone().into_owned(), "could name secrets"));
         }
     }
 
@@ -414,6 +471,18 @@ impl Parse<'_, '_> {
                         part,
                         format!("could take too long: {most} is the most that is known to end soon"),
                     );
+                }
+            }
+            Kind::Range => {
+                let lines = arg
+                    .text()
+                    .and_then(|text| text.split_once('-'))
+                    .and_then(|(first, last)| {
+                        let (first, last) = (first.parse::<u128>().ok()?, last.parse::<u128>().ok()?);
+                        Some(last.saturating_sub(first))
+                    });
+                if lines.is_none_or(|lines| !extent::ends_after_lines(&lines.to_string())) {
+                    self.seen.follow.get_or_insert_with(|| part.to_owned());
                 }
             }
             Kind::Duration(unit) => {

@@ -52,6 +52,10 @@ const LONG: &[&str] = &[
 
 pub(super) fn judge(_node: &Node, args: &[Arg<'_>], context: Context<'_>, report: &mut Report) {
     let Some(words) = super::texts(args, report) else {
+        // What is known still says which files it opens.
+        for arg in &args[1..] {
+            argv::file(arg, &arg.raw, context, report, false);
+        }
         return;
     };
     let mut reads = false;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::flag::{self, FlagEffect, FlagName, FlagValue};
 use super::operand::{Kind, Operands};
-use super::{Bare, Loads, Node, RewriteRule, Style};
+use super::{AnyText, Bare, Loads, Node, RewriteRule, Style};
 use crate::verdict::{Category, Needs, Risk};
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
@@ -96,6 +96,11 @@ struct Entry {
     every: Option<f64>,
     selects: String,
     shows: Vec<String>,
+    any_text: Option<String>,
+    separates: String,
+    only: String,
+    secret_prefixes: bool,
+    secret_with: String,
 }
 
 impl Entry {
@@ -109,6 +114,10 @@ impl Entry {
 
     fn relies_on_systems(&self) -> bool {
         self.pure || self.unlisted.is_some() || self.parts().any(Self::relies_on_systems)
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.any_text.is_some() || !self.separates.is_empty() || self.parts().any(Self::is_for_programs)
     }
 
     /// This level as it is in a mode: what the mode says replaces, flags come on top.
@@ -212,6 +221,15 @@ impl Entry {
                 mode.selects
             },
             shows: base.shows,
+            any_text: base.any_text,
+            separates: base.separates,
+            only: base.only,
+            secret_prefixes: mode.secret_prefixes || base.secret_prefixes,
+            secret_with: if mode.secret_with.is_empty() {
+                base.secret_with
+            } else {
+                mode.secret_with
+            },
         }
     }
 }
@@ -312,13 +330,29 @@ fn read(index: usize) -> Result<Loaded, String> {
     if entry.declares_systems() && !entry.relies_on_systems() {
         return Err(format!("{first}: `systems` without `pure` or `unlisted`"));
     }
+    if entry.parts().any(Entry::is_for_programs) {
+        return Err(format!(
+            "{first}: `any_text` and `separates` hold for the whole program"
+        ));
+    }
     let node = build(&first, &entry, Style::Gnu, None).map_err(|error| format!("{first}: {error}"))?;
+    if uses_netlink(&node) && node.any_text != AnyText::Compiled {
+        return Err(format!(
+            "{first}: with netlink sockets it could change the network and the packet filter: only for programs whose `any_text` is `compiled`"
+        ));
+    }
     Ok(Loaded {
         names,
         node,
         examples,
         shows_both,
     })
+}
+
+/// Whether a level of an entry declares netlink sockets. Whoever has them in a sandbox has the capability that changes the network.
+pub(super) fn uses_netlink(node: &Node) -> bool {
+    let modes = node.modes.iter().map(|(_, mode)| mode);
+    node.sockets.netlink || node.subs.values().chain(modes).any(uses_netlink)
 }
 
 /// Systems whose manuals an entry can name. `upstream`: a program with one implementation, whose manual was read.
@@ -463,6 +497,12 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         every: entry.every,
         selects: flag_names(&entry.selects, style)?,
         shows: entry.shows.clone(),
+        any_text: any_text(entry.any_text.as_deref())?,
+        separates: entry.separates.split_whitespace().map(str::to_owned).collect(),
+        only: entry.only.split_whitespace().map(str::to_owned).collect(),
+        secret_prefixes: entry.secret_prefixes,
+        secret_with: flag_names(&entry.secret_with, style)?,
+        listed: false,
     };
     for (flags, mode) in &entry.when {
         let merged = entry.in_mode(mode, flags);
@@ -515,10 +555,11 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
         operands: Some("text*".to_owned()),
         ..Entry::default()
     };
-    let mut insert = |names: &str, sub: &Entry| -> Result<(), String> {
+    let mut insert = |names: &str, sub: &Entry, listed: bool| -> Result<(), String> {
         for sub_name in names.split_whitespace() {
-            let child =
+            let mut child =
                 build(sub_name, sub, style, systems).map_err(|error| format!("{sub_name}: {error}"))?;
+            child.listed = listed;
             if node.subs.insert(sub_name.to_owned(), child).is_some() {
                 return Err(format!("sub-command `{sub_name}` is listed twice"));
             }
@@ -533,11 +574,11 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
     {
         return Err("`tree*` needs `bare` to say what is read without a folder".to_owned());
     }
-    insert(&entry.reads, &simple(None, "medium"))?;
-    insert(&entry.writes, &simple(Some("write"), "medium"))?;
-    insert(&entry.highs, &simple(Some("write"), "high"))?;
+    insert(&entry.reads, &simple(None, "medium"), true)?;
+    insert(&entry.writes, &simple(Some("write"), "medium"), false)?;
+    insert(&entry.highs, &simple(Some("write"), "high"), false)?;
     for (names, sub) in &entry.sub {
-        insert(names, sub)?;
+        insert(names, sub, false)?;
     }
     Ok(node)
 }
@@ -578,6 +619,17 @@ fn sockets(list: Option<&str>) -> Result<Needs, String> {
         }
     }
     Ok(needs)
+}
+
+/// What the values of an entry may hold.
+fn any_text(word: Option<&str>) -> Result<AnyText, String> {
+    Ok(match word {
+        None => AnyText::Words,
+        Some("spaced") => AnyText::Spaced,
+        Some("compiled") => AnyText::Compiled,
+        Some("script") => AnyText::Script,
+        Some(other) => return Err(format!("any_text `{other}`")),
+    })
 }
 
 fn risk(word: Option<&str>) -> Result<Risk, String> {

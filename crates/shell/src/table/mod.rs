@@ -8,6 +8,8 @@ mod flag;
 mod load;
 mod operand;
 #[cfg(test)]
+mod plain_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
@@ -55,6 +57,37 @@ pub(crate) enum Loads {
     Elsewhere,
     /// It does: never a read.
     Anywhere,
+}
+
+/// What the arguments of a program may hold. Scripts put them into command lines, and a shell reads them again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AnyText {
+    /// Plain words: it may be a script on some system.
+    #[default]
+    Words,
+    /// Plain words with spaces between them.
+    Spaced,
+    /// Anything: it is compiled on every system, and hands no argument to a shell.
+    Compiled,
+    /// Anything: it is a script on some system, whose source was read.
+    Script,
+}
+
+impl AnyText {
+    /// Whether an argument may hold this text.
+    pub(crate) fn allows(self, text: &str) -> bool {
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "._/:,=+@%-".contains(c))
+        };
+        match self {
+            Self::Words => plain(text),
+            Self::Spaced => text.split(' ').all(plain),
+            Self::Compiled | Self::Script => true,
+        }
+    }
 }
 
 /// How to make an endless call end.
@@ -137,6 +170,18 @@ pub(crate) struct Node {
     pub(crate) names_only: bool,
     /// Whether what it runs is outside of the sandbox around it. Every level that runs a command says so or denies it.
     pub(crate) hands_over: Option<bool>,
+    /// What its arguments may hold; only of whole programs.
+    pub(crate) any_text: AnyText,
+    /// Words that end one command and begin another one, as arguments of their own or at the end of one.
+    pub(crate) separates: Vec<String>,
+    /// It exists only where the program is called by one of these names.
+    pub(crate) only: Vec<String>,
+    /// The program takes abbreviations: the beginning of a secret operand names the secret, too.
+    pub(crate) secret_prefixes: bool,
+    /// Only with one of these flags does it show what the secret operands name.
+    pub(crate) secret_with: Vec<FlagName>,
+    /// It comes from a list of names, and what its own words mean is not known.
+    pub(crate) listed: bool,
 }
 
 impl Node {

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Autostop,
     /// A number up to this one: more of it would take too long.
     UpTo(u128),
+    /// `FIRST-LAST`: so many lines, unless a count ends it before.
+    Range,
     /// How long it waits.
     Duration(Unit),
     Cmd,
@@ -110,6 +112,7 @@ impl Kind {
                     .parse()
                     .map_err(|_| format!("`{range}` is not a range of numbers"))?,
             ),
+            "range" => Self::Range,
             "cmd" => Self::Cmd,
             "shell" => Self::Shell,
             "sql" => Self::Sql,

@@ -40,6 +40,8 @@ pub(crate) struct Unknown {
     pub(crate) several: bool,
     /// A variable in it has a name that promises a secret.
     pub(crate) secret: bool,
+    /// It is made of ids: plain words, whatever they are.
+    pub(crate) ids: bool,
 }
 
 impl<'a> Arg<'a> {
@@ -70,6 +72,7 @@ impl<'a> Arg<'a> {
             value: Value::Unknown(Unknown {
                 prefix: "0".to_owned(),
                 several: true,
+                ids: true,
                 ..Unknown::default()
             }),
         }
