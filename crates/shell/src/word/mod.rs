@@ -29,6 +29,7 @@ pub(crate) enum Value<'a> {
 
 /// What is known of a word that is not fully known.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a word")]
 pub(crate) struct Unknown {
     /// The text that it certainly starts with.
     pub(crate) prefix: String,
