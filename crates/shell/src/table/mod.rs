@@ -69,7 +69,7 @@ pub(crate) enum AnyText {
     Spaced,
     /// Anything: it is compiled on every system, and hands no argument to a shell.
     Compiled,
-    /// Anything: it is a script on some system, whose source was read.
+    /// Anything: it is a script on some system, of which no place is known that evaluates an argument again.
     Script,
 }
 
