@@ -431,6 +431,16 @@ impl<'a> Generator<'a> {
                 .map(|look| self.call(Class::Example, "infra_query", &look.to_string(), true))
                 .into(),
         }];
+        if level == "controlled" {
+            // Alone in its reply, and on the machine that was found: it comes as far as the human whatever the seed.
+            let arguments = json!({
+                "path": format!("/srv/{}", self.marker()), "content": "x", "target_resource_id": "node:delly"
+            });
+            replies.push(Reply {
+                text: String::new(),
+                calls: vec![self.call(Class::TypedWrite, "write_file", &arguments.to_string(), false)],
+            });
+        }
         let mut calls = std::mem::take(&mut self.calls);
         while !calls.is_empty() {
             let rest = calls.split_off(calls.len().min(CALLS));
