@@ -119,6 +119,7 @@ impl How {
             controller: self.controller.map(Controller::from),
             max_iterations: self.max_iterations,
             agent: self.agent.clone(),
+            configured_level: None,
         };
         submission
     }

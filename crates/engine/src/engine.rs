@@ -7,7 +7,7 @@ use interlock_dialect::Offer;
 use interlock_gate::{SessionOptions, ToolScope};
 use interlock_model::ModelInfo;
 use interlock_protocol::{
-    AgentName, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
+    AgentName, ControlLevel, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
 };
 use interlock_store::Store;
 use jiff::Timestamp;
@@ -98,6 +98,20 @@ pub struct Overrides {
     /// The agent that answers, for a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The level that was configured when the session was submitted with a level of its own. Set by [`Engine::submit`]; empty
+    /// for a session that took the configured level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configured_level: Option<ControlLevel>,
+}
+
+impl Overrides {
+    /// The overrides that a session was submitted with.
+    pub(crate) fn of(session: &interlock_store::NewSession) -> Result<Self, Error> {
+        serde_json::from_value(session.options.clone()).map_err(|source| Error::Unreadable {
+            what: format!("the options of {}", session.id),
+            source,
+        })
+    }
 }
 
 impl Engine {
@@ -300,9 +314,7 @@ impl Inner {
         tools.keep(&self.store).await?;
         let session = &snapshot.session;
         let options = SessionOptions {
-            level: self
-                .level_of(session.submitted.level, session.submitted.at)
-                .await?,
+            level: self.level_of(&session.submitted).await?,
             tools: ToolScope::Only(tools.names().clone()),
             owner: session.submitted.owner.clone(),
             four_eyes: settings.four_eyes,

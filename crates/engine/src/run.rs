@@ -517,7 +517,7 @@ impl Session<'_> {
                 dialect: &plan.controller.dialect().instructions(&plan.offer),
                 servers: &BTreeMap::new(),
                 agent: told,
-                level: self.snapshot.session.submitted.level,
+                level: self.work.tape().session().options().level,
                 now,
             })?;
             agent.say(self.work, Entry::System { text: system }, now);

@@ -12,11 +12,11 @@ use interlock_gate::FourEyes;
 use interlock_mask::Masker;
 use interlock_model::Models;
 use interlock_protocol::ControlLevel;
-use interlock_store::{QueueLimits, Store};
+use interlock_store::{NewSession, QueueLimits, Store};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Engine, Inner};
+use crate::engine::{Engine, Inner, Overrides};
 use crate::error::{Error, written};
 use crate::options::{AgentOptions, ChainOptions, Defaults, Limits};
 use crate::prompt::Prompts;
@@ -68,6 +68,19 @@ impl LevelChange {
             Some(change) if at < change.at => submitted.min(change.level),
             Some(_) | None => submitted,
         }
+    }
+}
+
+/// At most the configured level. A session that was submitted with a level of its own keeps it, unless the configured level
+/// is lower now than it was then.
+fn limited(
+    level: ControlLevel,
+    configured_then: Option<ControlLevel>,
+    configured: ControlLevel,
+) -> ControlLevel {
+    match configured_then {
+        Some(then) if configured >= then => level,
+        Some(_) | None => level.min(configured),
     }
 }
 
@@ -138,20 +151,19 @@ impl Inner {
     }
 
     /// The level of a session that begins to be worked on: what it was submitted with, or less if the configured level was
-    /// lowered since, by this process or another one.
-    pub(crate) async fn level_of(
-        &self,
-        submitted: ControlLevel,
-        at: Timestamp,
-    ) -> Result<ControlLevel, Error> {
-        let Some(text) = self.store.setting(LEVEL).await? else {
-            return Ok(submitted);
+    /// lowered since. That is so if a reload lowered it, in this process or another one, or if this process was started with a
+    /// lower one.
+    pub(crate) async fn level_of(&self, submitted: &NewSession) -> Result<ControlLevel, Error> {
+        let change: Option<LevelChange> = match self.store.setting(LEVEL).await? {
+            Some(text) => Some(serde_json::from_str(&text).map_err(|source| Error::Unreadable {
+                what: "the last change of the control level".to_owned(),
+                source,
+            })?),
+            None => None,
         };
-        let change: LevelChange = serde_json::from_str(&text).map_err(|source| Error::Unreadable {
-            what: "the last change of the control level".to_owned(),
-            source,
-        })?;
-        Ok(LevelChange::apply(Some(&change), submitted, at))
+        let level = LevelChange::apply(change.as_ref(), submitted.level, submitted.at);
+        let configured_then = Overrides::of(submitted)?.configured_level;
+        Ok(limited(level, configured_then, self.settings().level))
     }
 
     /// The level of a session that runs, after what was reloaded since it began.
@@ -187,6 +199,25 @@ mod tests {
                 expected,
                 "{change:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_session_has_at_most_the_configured_level_unless_it_named_its_own() {
+        use ControlLevel::{Autonomous, Controlled, ReadOnly};
+        let levels = [ReadOnly, Controlled, Autonomous];
+        for submitted in levels {
+            for configured in levels {
+                assert_eq!(limited(submitted, None, configured), submitted.min(configured));
+                for then in levels {
+                    let expected = if configured < then {
+                        submitted.min(configured)
+                    } else {
+                        submitted
+                    };
+                    assert_eq!(limited(submitted, Some(then), configured), expected);
+                }
+            }
         }
     }
 }

@@ -81,7 +81,13 @@ impl Engine {
         let now = Timestamp::now();
         let chain = self.inner.chain_for(&submission)?;
         // Found out now, not when a worker has it.
-        let overrides = written("the overrides", &submission.overrides)?;
+        let overrides = written(
+            "the overrides",
+            &Overrides {
+                configured_level: submission.level.map(|_| setup.level),
+                ..submission.overrides.clone()
+            },
+        )?;
         self.inner
             .stages(&chain, &submission.overrides, self.tools().rules())?;
         if submission.input.trim().is_empty() {
@@ -145,11 +151,7 @@ impl Engine {
         model: &str,
     ) -> Result<(), Error> {
         let submitted = self.inner.store.session(session).await?.submitted;
-        let mut overrides: Overrides =
-            serde_json::from_value(submitted.options).map_err(|source| Error::Unreadable {
-                what: format!("the options of {session}"),
-                source,
-            })?;
+        let mut overrides = Overrides::of(&submitted)?;
         overrides.model = Some(model.to_owned());
         // Found out now, not when a worker has it.
         self.inner

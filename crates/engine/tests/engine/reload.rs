@@ -294,6 +294,76 @@ async fn a_lowered_level_also_holds_after_a_restart_and_in_other_processes() {
     other.prove(&session).await;
 }
 
+/// Configured before and after the restart, the level that the session names, what runs and which rules refuse.
+type Restart = (
+    ControlLevel,
+    ControlLevel,
+    Option<ControlLevel>,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+#[tokio::test]
+async fn a_queued_session_has_no_more_than_the_level_that_the_process_was_started_with() {
+    use ControlLevel::{Autonomous, Controlled, ReadOnly};
+    let ran: &'static [&'static str] = &["touch /srv/flag"];
+    let refused: &'static [&'static str] = &["control_level"];
+    let cases: [Restart; 10] = [
+        (Autonomous, Autonomous, None, ran, &[]),
+        (Autonomous, Controlled, None, &[], &[]),
+        (Autonomous, ReadOnly, None, &[], refused),
+        // A level that is raised does not hold for sessions of before.
+        (Controlled, Autonomous, None, &[], &[]),
+        (ReadOnly, Autonomous, None, &[], refused),
+        // A level that the session named holds until the configured one is lowered.
+        (Controlled, Controlled, Some(Autonomous), ran, &[]),
+        (Controlled, Autonomous, Some(Autonomous), ran, &[]),
+        (Controlled, ReadOnly, Some(Autonomous), &[], refused),
+        (Autonomous, Controlled, Some(Autonomous), &[], &[]),
+        (Controlled, Autonomous, Some(ReadOnly), &[], refused),
+    ];
+    for (before, after, named, effects, refusals) in cases {
+        let case = format!("{before:?} to {after:?}, named {named:?}");
+        let first = Lab::new(script().level(before));
+        let mut question = Submission::question("put the flag there");
+        question.level = named;
+        let session = first.engine.submit(question).await.unwrap();
+        let second = Lab::in_folder(&first.folder.path, script().level(after));
+        let outcome = second.engine.work_on(&session).await.unwrap();
+        let held = effects.is_empty() && refusals.is_empty();
+        let status = if held { Status::Held } else { Status::Completed };
+        assert_eq!(outcome.status, status, "{case}: {outcome:?}");
+        assert_eq!(second.folder.effects(), effects, "{case}");
+        assert_eq!(second.refusals(&session).await, refusals, "{case}");
+        second.prove(&session).await;
+    }
+}
+
+#[tokio::test]
+async fn a_held_write_is_refused_by_a_process_that_was_started_with_a_lower_level() {
+    for approved_before in [false, true] {
+        let first = Lab::new(script().level(ControlLevel::Controlled));
+        let (session, outcome) = first.ask("put the flag there").await;
+        assert_eq!(outcome.status, Status::Held);
+        let hold = first.hold().await;
+        if approved_before {
+            first.engine.approve_by(&hold, &operator()).await.unwrap();
+        }
+        let second = Lab::in_folder(&first.folder.path, script().level(ControlLevel::ReadOnly));
+        if !approved_before {
+            second.engine.approve_by(&hold, &operator()).await.unwrap();
+        }
+        second.engine.work_on(&session).await.unwrap();
+        assert_eq!(second.folder.effects(), Vec::<String>::new(), "{approved_before}");
+        assert_eq!(
+            second.refusals(&session).await,
+            ["control_level"],
+            "{approved_before}"
+        );
+        second.prove(&session).await;
+    }
+}
+
 fn new_mask(settings: &mut Settings) {
     settings.masker = Masker::built_in().with_values(["hunter2-secret".to_owned()]);
 }
