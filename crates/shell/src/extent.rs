@@ -57,6 +57,19 @@ pub(crate) fn few_bytes(block: &str, count: &str) -> bool {
     }
 }
 
+/// Whether this is an amount at all: a number with or without a sign and a unit, or a word for no limit.
+pub(crate) fn is_amount(text: &str) -> bool {
+    let number = text.trim().trim_start_matches(['+', '-', '.']);
+    number.starts_with(|c: char| c.is_ascii_digit())
+        && number
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | ' ' | '%' | ':'))
+        || matches!(
+            text.to_ascii_lowercase().as_str(),
+            "all" | "inf" | "infinity" | "infinite" | "unlimited" | "none" | "never" | "forever"
+        )
+}
+
 /// A number of rounds that ends.
 pub(crate) fn rounds(text: &str) -> Option<f64> {
     whole(text).filter(|rounds| *rounds > 0.0 && *rounds <= MOST_ROUNDS)

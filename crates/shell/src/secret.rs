@@ -621,7 +621,7 @@ pub(crate) fn nature(arg: &Arg<'_>) -> Nature {
             let wherever = wherever_it_climbs(path);
             let path = normal(path);
             let nature = Nature {
-                secret: is_secret(&path),
+                secret: is_secret(&path) || behind_type(&path).is_some_and(|rest| is_secret(&normal(rest))),
                 endless: is_one_of(&path, &NEVER_ENDS),
                 harmful: is_one_of(&path, &ACTS)
                     || is_one_of(&path, &HANDS_OUT)
@@ -675,13 +675,23 @@ pub(crate) fn is_listed(arg: &Arg<'_>) -> bool {
     match &arg.value {
         Value::Known(path) => {
             let path = path.strip_prefix('@').unwrap_or(path);
-            let path = normal(path);
-            is_one_of(&path, &SECRET) && !is_public(&path)
+            let listed = |path: &str| {
+                let path = normal(path);
+                is_one_of(&path, &SECRET) && !is_public(&path)
+            };
+            listed(path) || behind_type(path).is_some_and(listed)
         }
         Value::Unknown(unknown) => {
             unknown.glob.as_deref().is_some_and(|glob| glob.contains('/')) && nature(arg).secret
         }
     }
+}
+
+/// The path behind a type or a host: `hash:/etc/postfix/sasl_passwd`, `sql:~/.pki/key4.db`.
+fn behind_type(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.+@".contains(c);
+    (!name.is_empty() && name.chars().all(plain) && rest.starts_with(['/', '~', '.'])).then_some(rest)
 }
 
 /// What a path could be besides what it seems to be, where it could lead anywhere.

@@ -119,7 +119,9 @@ impl<'p, 'a> Parse<'p, 'a> {
             let flag = self.chain.iter().rev().find_map(|n| n.short.get(&letter));
             let Some(flag) = flag else {
                 self.opens_device(&Kind::Text, &args[at], token);
-                if !self.lenient() {
+                let rest = &token[index + letter.len_utf8()..];
+                let has_value = !rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+                if !self.lenient(has_value) {
                     let node = self.node();
                     let called = self.called();
                     self.report.write(
@@ -251,7 +253,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             }
             self.address(value, dashed, true);
         }
-        if !self.lenient() {
+        if !self.lenient(attached.is_some()) {
             let called = self.called();
             self.report.write(
                 node.risk,
@@ -339,7 +341,7 @@ impl<'p, 'a> Parse<'p, 'a> {
             FlagEffect::Net => {
                 self.report.needs(NETWORK);
                 match kind {
-                    Some(Kind::Url | Kind::Host) => {}
+                    Some(Kind::Url | Kind::Host | Kind::Manifest) => {}
                     // The name of a connection says nothing about the host.
                     Some(Kind::Name) => self.report.reaches(None, &part()),
                     _ => self.report.reaches(text.map(host_of), &part()),
@@ -402,7 +404,7 @@ impl<'p, 'a> Parse<'p, 'a> {
         };
         if let (Some(kind), Some(value)) = (kind, value) {
             let part = format!("{dashed} {}", value.raw);
-            if !matches!(kind, Kind::Host | Kind::Url) {
+            if !matches!(kind, Kind::Host | Kind::Url | Kind::Manifest) {
                 self.address(&value, &part, true);
             }
             self.opens_device(kind, &value, &part);

@@ -135,8 +135,11 @@ impl<'p, 'a> Parse<'p, 'a> {
         self.chain.push(node);
     }
 
-    pub(super) fn lenient(&self) -> bool {
-        self.node().unlisted_reads
+    /// Where a program has several implementations, the value of a flag that is not listed could be a file to write or a
+    /// command to run.
+    pub(super) fn lenient(&self, has_value: bool) -> bool {
+        let node = self.node();
+        node.unlisted_reads && !(has_value && node.several)
     }
 
     /// The program as it was called, and the sub-commands.

@@ -194,7 +194,7 @@ impl Parse<'_, '_> {
         if !self.chain.iter().any(|node| node.names_only) {
             self.opens_device(kind, arg, &arg.raw);
         }
-        if !matches!(kind, Kind::Host | Kind::Url) {
+        if !matches!(kind, Kind::Host | Kind::Url | Kind::Manifest) {
             self.address(arg, &arg.raw, false);
         }
         match kind {
@@ -422,6 +422,14 @@ impl Parse<'_, '_> {
                 }
             }
             Kind::Host | Kind::Url => self.reach(kind, arg, part),
+            Kind::Manifest => {
+                if self.chain.iter().any(|node| !node.secret_operands.is_empty()) {
+                    self.seen
+                        .named_secrets
+                        .push((part.to_owned(), "could name secrets"));
+                }
+                self.reach(&Kind::Url, arg, part);
+            }
             Kind::Write => {
                 let called = self.called();
                 self.report.write(
@@ -450,16 +458,17 @@ impl Parse<'_, '_> {
                 }
             }
             // A pattern is never opened. Where a flag has one of the others, that flag says what it ends.
-            Kind::Pattern
-            | Kind::Named
-            | Kind::NamedFile
-            | Kind::Count
-            | Kind::Lines
-            | Kind::Bytes
-            | Kind::Limit(_)
-            | Kind::Until
-            | Kind::Since
-            | Kind::Autostop => {}
+            Kind::Pattern | Kind::Named | Kind::NamedFile | Kind::Until | Kind::Since | Kind::Autostop => {}
+            Kind::Count | Kind::Lines | Kind::Bytes | Kind::Limit(_) => {
+                // `nvidia-smi -c EXCLUSIVE_PROCESS`: the flag is not the one that counts.
+                if !node.pure && arg.text().is_some_and(|text| !extent::is_amount(text)) {
+                    self.report.write(
+                        node.risk,
+                        part,
+                        "is no number, so the flag may mean something else",
+                    );
+                }
+            }
             Kind::UpTo(most) => {
                 if arg
                     .text()
@@ -539,6 +548,15 @@ impl Parse<'_, '_> {
             }
             Kind::OneOf(words) => {
                 self.secret_operand(arg);
+                // `hash:/etc/postfix/sasl_passwd`
+                if arg.text().is_some_and(|text| text.contains('/'))
+                    && self.context.course.names_secret(arg, self.context.depth)
+                {
+                    self.report.secret(
+                        part,
+                        "names a file that holds secrets, which the program could show",
+                    );
+                }
                 if !arg.text().is_some_and(|text| Kind::allows(words, text)) {
                     let called = self.called();
                     self.report.write(

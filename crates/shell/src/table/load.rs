@@ -421,6 +421,7 @@ fn build(name: &str, entry: &Entry, inherited: Style, systems: Option<&str>) -> 
             Some("read") => true,
             Some(other) => return Err(format!("unlisted `{other}`")),
         },
+        several: systems.is_some_and(|systems| systems.trim() != "upstream"),
         loads: match entry.loads.as_deref() {
             None => None,
             Some("sandbox") => Some(Loads::Sandbox),

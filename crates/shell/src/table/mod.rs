@@ -112,6 +112,8 @@ pub(crate) struct Node {
     pub(crate) risk: Risk,
     pub(crate) pure: bool,
     pub(crate) unlisted_reads: bool,
+    /// `unlisted` holds for several implementations of the program.
+    pub(crate) several: bool,
     /// Whether it runs code from its folder; `None` is what the level above says.
     pub(crate) loads: Option<Loads>,
     pub(crate) style: Style,

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Folder,
     Host,
     Url,
+    /// A file or address that names objects, secrets possibly among them.
+    Manifest,
     Write,
     /// The time between two rounds.
     Interval(Unit),
@@ -93,6 +95,7 @@ impl Kind {
             "folder" => Self::Folder,
             "host" => Self::Host,
             "url" => Self::Url,
+            "manifest" => Self::Manifest,
             "write" => Self::Write,
             "interval" => Self::Interval(Unit::Seconds),
             "interval-ms" => Self::Interval(Unit::Milliseconds),

