@@ -9,7 +9,8 @@ use futures_util::StreamExt as _;
 use interlock_executor::Done;
 use interlock_gate::{Decision, Ended, Hold, NameEntry, Permit, Refusal, Started};
 use interlock_protocol::{
-    Decision as Said, Details, EventBody, Outcome, Proposal, TargetRule, ToolCall, ToolKind, ToolResponse,
+    Decision as Said, Details, EventBody, Outcome, Proposal, Source, TargetRule, ToolCall, ToolKind,
+    ToolResponse,
 };
 use interlock_store::{Error as StoreError, Record, StartedCall};
 use jiff::Timestamp;
@@ -95,6 +96,7 @@ impl Agent {
                     continue;
                 }
                 work.note_sandbox(&call, &names, now).await;
+                work.note_file(&call, &names, now).await;
                 match self.put(work, call, &names, now) {
                     Put::Ready(call) => ready.push(*call),
                     Put::Answered => {}
@@ -395,7 +397,15 @@ impl Agent {
                         masking::aside(bytes, || masking::result(masker, &mut reading.data, room));
                     }
                 }
-                Some(self.evidence(work, (call.id.clone(), call.tool.clone()), reading, identity)?)
+                let source = Source::Call {
+                    arguments: started.plan().arguments.clone(),
+                };
+                Some(self.evidence(
+                    work,
+                    (call.id.clone(), call.tool.clone(), source),
+                    reading,
+                    identity,
+                )?)
             }
         };
         let plan = started.shared_plan();

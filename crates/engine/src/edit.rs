@@ -138,6 +138,7 @@ impl Engine {
         call.arguments.clone_from(&arguments);
         let names = names_in(&work, std::slice::from_ref(&call)).await;
         work.note_sandbox(&call, &names, Timestamp::now()).await;
+        work.note_file(&call, &names, Timestamp::now()).await;
         let now = Timestamp::now();
         let old = hold.clone();
         let edited = work.gate(|tape, world| tape.edit(world, &mut hold, by, (arguments, &names), now));

@@ -99,6 +99,7 @@ fn checked(entry: &TimelineEntry) -> Checked {
             backed: 0,
             unbacked: 0,
             withheld: None,
+            unread: false,
             hidden: u32::try_from(visible::hidden(&entry.content)).unwrap_or(u32::MAX),
         },
         |head| Checked::from_head(&head),

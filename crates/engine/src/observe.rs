@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use interlock_executor::Reading;
 use interlock_gate::{DueReading, Moment, PendingVerification, State};
-use interlock_protocol::{CallId, ContentHash, EventBody, Evidence, EvidenceId, Identity, ToolName};
+use interlock_protocol::{CallId, ContentHash, EventBody, Evidence, EvidenceId, Identity, Source, ToolName};
 use interlock_store::Record;
 use jiff::Timestamp;
 
@@ -60,7 +60,7 @@ impl Agent {
                 let room = work.engine.settings().limits.kept_bytes;
                 crate::masking::aside(bytes, || crate::masking::result(masker, &mut reading.data, room));
                 let call = CallId::from_bytes(draw()?);
-                Some(self.evidence(work, (call, observer()), reading, identity)?)
+                Some(self.evidence(work, (call, observer(), Source::Code), reading, identity)?)
             }
         };
         let ends = work.tape().observe(due, evidence, moment, now);
@@ -75,7 +75,7 @@ impl Agent {
     pub(crate) fn evidence(
         &mut self,
         work: &Work,
-        (call, tool): (CallId, ToolName),
+        (call, tool, source): (CallId, ToolName, Source),
         reading: Reading,
         identity: Identity,
     ) -> Result<Evidence, Error> {
@@ -98,6 +98,7 @@ impl Agent {
             hash: ContentHash::of_json(&data),
             data,
             observations,
+            source: Some(source),
             walls,
         };
         self.event(EventBody::EvidenceRecorded {

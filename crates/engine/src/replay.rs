@@ -317,6 +317,10 @@ impl Player<'_> {
                 self.gate.note_sandbox(&mut self.session, place, target);
                 Value::Null
             }
+            Ask::File { place, before } => {
+                self.gate.note_file(&mut self.session, place, before);
+                Value::Null
+            }
             Ask::Mention { found } => {
                 self.gate.mention(&mut self.session, (&found).into(), now);
                 Value::Null

@@ -361,6 +361,7 @@ impl Agent {
         work.kill_switch().await?;
         let names = names_in(work, std::slice::from_ref(&call)).await;
         work.note_sandbox(&call, &names, Timestamp::now()).await;
+        work.note_file(&call, &names, Timestamp::now()).await;
         let now = Timestamp::now();
         // A token that another replaced counts as used, but approved nothing.
         let used = tokens

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use interlock_gate::{Catalogue, CatalogueRecord, Gate, Options, RequireSandbox, StrictResolution};
+use interlock_gate::{
+    Catalogue, CatalogueRecord, EvidenceRules, Gate, Options, RequireSandbox, StrictResolution,
+};
 use interlock_protocol::ContentHash;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -48,12 +50,20 @@ pub struct Rules {
     /// Files and folders of plain data.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub data_files: BTreeSet<String>,
+    /// How readings are weighed; by word where earlier versions recorded nothing.
+    #[serde(default, skip_serializing_if = "is_by_word")]
+    pub evidence: EvidenceRules,
     /// The hash of the catalogue of tools.
     pub catalogue: ContentHash,
 }
 
 fn is_never(read_sandbox: &RequireSandbox) -> bool {
     *read_sandbox == RequireSandbox::Never
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_by_word(rules: &EvidenceRules) -> bool {
+    *rules == EvidenceRules::ByWord
 }
 
 /// The catalogues that a record was decided with, by their hash.
@@ -72,6 +82,7 @@ impl Rules {
             repetition_threshold: options.repetition_threshold,
             read_sandbox: options.read_sandbox.clone(),
             data_files: options.data_files.clone(),
+            evidence: options.evidence_rules,
             catalogue,
         }
     }
@@ -99,6 +110,7 @@ impl Rules {
             repetition_threshold: self.repetition_threshold,
             read_sandbox: self.read_sandbox.clone(),
             data_files: self.data_files.clone(),
+            evidence_rules: self.evidence,
         };
         Ok(Gate::new(Arc::new(catalogue), options))
     }

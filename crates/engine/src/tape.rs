@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interlock_gate::{
-    Answer, AnswerDecision, Conclusion, Decision, DueReading, FourEyes, Hold, InterruptedWrite, KillSwitch,
-    Moment, NameEntry, Permit, Question, ReadTarget, Refusal, Report, ResolvedResource, Session,
-    SessionOptions, Settled, Situation, Started, TokenRecord, ToolScope, VerificationEnd, Where, World,
-    WriteRecord,
+    Answer, AnswerDecision, Conclusion, Decision, DueReading, FileBefore, FilePlace, FourEyes, Hold,
+    InterruptedWrite, KillSwitch, Moment, NameEntry, Permit, Question, ReadTarget, Refusal, Report,
+    ResolvedResource, Session, SessionOptions, Settled, Situation, Started, TokenRecord, ToolScope,
+    VerificationEnd, Where, World, WriteRecord,
 };
 use interlock_protocol::{
     Arguments, ControlLevel, Evidence, ExecutionId, Observation, PermitId, Receipt, ResourceId, RunId,
@@ -283,6 +283,26 @@ impl Tape {
             target: target.clone(),
         };
         self.tools.gate().note_sandbox(&mut self.session, place, target);
+        self.note(&ask, Value::Null, now);
+    }
+
+    /// Which file a call would replace, change or remove.
+    pub(crate) fn file_asked(
+        &self,
+        call: &ToolCall,
+        names: &[NameEntry],
+        now: Timestamp,
+    ) -> Option<FilePlace> {
+        self.tools.gate().file_asked(&self.session, call, names, now)
+    }
+
+    /// Learns what a file is.
+    pub(crate) fn note_file(&mut self, place: FilePlace, before: Option<FileBefore>, now: Timestamp) {
+        let ask = Ask::File {
+            place: place.clone(),
+            before,
+        };
+        self.tools.gate().note_file(&mut self.session, place, before);
         self.note(&ask, Value::Null, now);
     }
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use interlock_gate::{KillSwitch, NameEntry, Refusal, World};
+use interlock_gate::{FileBefore, KillSwitch, NameEntry, Refusal, World};
 use interlock_model::Models;
-use interlock_protocol::{EventBody, ExecutionId, RunId, SessionId, StageId, ToolCall};
+use interlock_protocol::{EventBody, ExecutionId, Expectation, RunId, SessionId, StageId, ToolCall};
 use interlock_store::{Batch, Claim, Error as StoreError, Record};
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -23,6 +23,9 @@ use crate::tape::{Stricter, Tape};
 /// How often keeping a receipt is tried again when the store cannot take it, and how long between.
 const RECEIPT_TRIES: u32 = 30;
 const RECEIPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a decision about a file waits for its content.
+const FILE_WITHIN: Duration = Duration::from_secs(15);
 
 /// Why an execution must stop now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,21 @@ impl Work {
         };
         let target = self.engine.settings().inventory.read_target(&place).await;
         self.tape().note_sandbox(place, target, now);
+    }
+
+    /// Finds out what the file is that a call would replace, change or remove, and tells the gate: an approval is for that content.
+    pub(crate) async fn note_file(&self, call: &ToolCall, names: &[NameEntry], now: Timestamp) {
+        let Some(place) = self.tape().file_asked(call, names, now) else {
+            return;
+        };
+        let inventory = Arc::clone(&self.engine.settings().inventory);
+        let expectation = Expectation::FilePatched {
+            path: place.path.clone(),
+        };
+        let look = inventory.observe(&place.resource, &expectation);
+        let seen = tokio::time::timeout(FILE_WITHIN, look).await.ok().flatten();
+        let before = seen.and_then(|reading| FileBefore::seen(&reading.observations, &place.path));
+        self.tape().note_file(place, before, now);
     }
 
     /// The gate's memory. Held for one question, never across an await.

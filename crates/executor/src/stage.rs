@@ -7,8 +7,8 @@ use interlock_gate::{
     Settled, Situation, Started, World,
 };
 use interlock_protocol::{
-    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, ToolCall,
-    ToolName, UserId, Verification,
+    CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, SessionId, Source,
+    ToolCall, ToolName, UserId, Verification,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -146,10 +146,12 @@ impl Stage {
             .begin(self.world.kill_switch, Timestamp::now())
             .expect("writes are not stopped");
         let done = self.toolbox.run(&started, &CancellationToken::new()).await;
-        let evidence = done
-            .reading
-            .clone()
-            .map(|reading| self.evidence(tool, reading, done.identity.clone()));
+        let evidence = done.reading.clone().map(|reading| Evidence {
+            source: Some(Source::Call {
+                arguments: started.plan().arguments.clone(),
+            }),
+            ..self.evidence(tool, reading, done.identity.clone())
+        });
         let now = Timestamp::now();
         let receipt = started.finish(done.ended(now));
         let report = Report {
@@ -186,7 +188,7 @@ impl Stage {
         (error.code.as_str().to_owned(), error.message.clone())
     }
 
-    /// A reading as evidence of the last call.
+    /// A reading that code took, as evidence.
     pub fn evidence(&self, tool: &str, reading: Reading, identity: Identity) -> Evidence {
         Evidence {
             id: EvidenceId::new(format!("evd_{}", self.calls)).expect("an id"),
@@ -200,6 +202,7 @@ impl Stage {
             hash: ContentHash::of_json(&reading.data),
             data: reading.data,
             observations: reading.observations,
+            source: Some(Source::Code),
             walls: reading.walls,
         }
     }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::answer::NotRunCall;
+use crate::file::FileBefore;
 use crate::gate::{Assessed, Gate, Origin, Situation};
 use crate::hold::{ApprovalToken, EditedFrom, Hold, HoldStatus, TokenRecord};
 use crate::permit::Permit;
@@ -466,6 +467,7 @@ fn changed(session: &Session, hold: &Hold, now: &Plan) -> Box<Refusal> {
         json!(was.timeout_seconds),
         json!(now.timeout_seconds),
     );
+    note("file_before", json!(was.before), json!(now.before));
     for change in &moved {
         note(change.fact.as_str(), json!(change.was), json!(change.now));
     }
@@ -475,6 +477,21 @@ fn changed(session: &Session, hold: &Hold, now: &Plan) -> Box<Refusal> {
             format!(
                 "`{id}` is not the machine that the plan was made for: {}.",
                 moved.join("; ")
+            )
+        }
+        (_, true) if was.before != now.before => {
+            let path = was
+                .expectation
+                .as_ref()
+                .and_then(crate::file::replaced)
+                .unwrap_or("");
+            let said = |before: Option<FileBefore>| {
+                before.map_or_else(|| "could not be read".to_owned(), |before| before.to_string())
+            };
+            format!(
+                "`{path}` is not as it was when the plan was made. Then: the file {}. Now: the file {}.",
+                said(was.before),
+                said(now.before)
             )
         }
         (None, _) | (_, true) => "What the plan was made for has changed since.".to_owned(),

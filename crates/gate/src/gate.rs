@@ -7,6 +7,7 @@ use interlock_protocol::{ContentHash, ExecutionId, HoldId, PermitId, RiskLevel, 
 use interlock_shell::Verdict;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::answer::EvidenceRules;
 use crate::catalogue::{Action, Catalogue};
 use crate::context::Access;
 use crate::governance::{self, Governance, Say};
@@ -57,6 +58,8 @@ pub struct Options {
     pub read_sandbox: RequireSandbox,
     /// Files and folders of plain data: in `autonomous` they may be changed without a human.
     pub data_files: BTreeSet<String>,
+    /// How readings are weighed. Not for operators: records are replayed with the rules that they were made with.
+    pub evidence_rules: EvidenceRules,
 }
 
 impl Default for Options {
@@ -71,6 +74,7 @@ impl Default for Options {
             repetition_threshold: repetition::THRESHOLD,
             read_sandbox: RequireSandbox::Never,
             data_files: BTreeSet::new(),
+            evidence_rules: EvidenceRules::ByReading,
         }
     }
 }
@@ -246,13 +250,15 @@ impl Gate {
             least_risk,
             harm.as_ref().map_or(RiskLevel::Low, |_| RiskLevel::High),
         );
+        let expectation = rules::expectation(action, kind, &arguments, &resolved, &about)?;
         let plan = Plan {
+            before: session.file_before(resolved.id(), expectation.as_ref()),
             session: session.id.clone(),
             execution: execution.clone(),
             call: call.id,
             tool: call.tool,
             action: about.action.clone(),
-            expectation: rules::expectation(action, kind, &arguments, &resolved, &about)?,
+            expectation,
             arguments,
             kind,
             risk: governance::worse(

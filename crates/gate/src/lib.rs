@@ -21,6 +21,7 @@ mod bearing;
 mod catalogue;
 mod context;
 mod explain;
+mod file;
 mod gate;
 mod governance;
 mod harm;
@@ -53,8 +54,8 @@ mod world;
 mod tests;
 
 pub use answer::{
-    Answer, AnswerDecision, Checked, Claim, Conclusion, NotRunCall, PhantomCategory, Question, SAFE_FAILURE,
-    Span, SpanKind, head, planned,
+    Answer, AnswerDecision, Checked, Claim, Conclusion, EvidenceRules, NotRunCall, PhantomCategory, Question,
+    SAFE_FAILURE, Span, SpanKind, head, planned,
 };
 pub use approvals::Approval;
 pub use catalogue::{
@@ -62,6 +63,7 @@ pub use catalogue::{
     ShowsState, Tool, ToolRecord, Undo,
 };
 pub use context::{Access, Added, ContextLimits, Keep, Lookup, ResolvedContext, ResolvedResource};
+pub use file::{FileBefore, FilePlace};
 pub use gate::{Decision, Gate, HOLD_TTL, Options, PERMIT_TTL, REDEEM_WITHIN, Situation, VERIFY_WITHIN};
 pub use governance::{
     ApprovalNeed, ArgumentRule, BlastRadius, Bound, Budget, Governance, GovernanceInput, PolicyVerdict,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::catalogue::Undo;
+use crate::file::FileBefore;
 
 /// The resource that a plan is about, as discovery described it when the plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +54,9 @@ pub struct Plan {
     /// The command that reaches a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What the file was that it replaces, changes or removes, where it could be read. Part of the hash, and compared when the plan runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<FileBefore>,
     /// What must be observed afterwards; only a write has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<Expectation>,
@@ -132,6 +136,14 @@ pub(crate) fn hash(plan: &Plan, fingerprint: ContentHash) -> ContentHash {
         Undo::Reversible => bytes.extend_from_slice(b"reversible"),
         Undo::NotByItself => bytes.extend_from_slice(b"not reversible by itself"),
         Undo::Unknown => {}
+    }
+    match &plan.before {
+        Some(FileBefore::Absent) => bytes.extend_from_slice(b"no file"),
+        Some(FileBefore::Content(hash)) => {
+            bytes.extend_from_slice(b"file");
+            bytes.extend_from_slice(hash.as_bytes());
+        }
+        None => {}
     }
     ContentHash::of(bytes)
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use crate::answer::NotRunCall;
 use crate::answer::not_run::CallKey;
 use crate::context::{Access, ContextLimits, ResolvedContext};
+use crate::file::{FileBefore, FilePlace};
 use crate::plan::Plan;
 use crate::recovery::Recoveries;
 use crate::refusal::Refusal;
@@ -82,6 +83,8 @@ pub struct Session {
     pub(crate) decided_holds: BTreeSet<HoldId>,
     /// What the places offer that commands run on, as far as it was asked.
     pub(crate) read_targets: BTreeMap<Where, ReadTarget>,
+    /// What the files are that calls would replace, as far as it was asked.
+    pub(crate) files: BTreeMap<FilePlace, FileBefore>,
     /// Orders permits, receipts and refusals among themselves, whatever the clock does.
     pub(crate) order: u64,
 }
@@ -173,6 +176,7 @@ impl Session {
             not_run: BTreeMap::new(),
             decided_holds: BTreeSet::new(),
             read_targets: BTreeMap::new(),
+            files: BTreeMap::new(),
             order: 0,
         }
     }
@@ -188,6 +192,7 @@ impl Session {
             not_run: self.not_run.clone(),
             decided_holds: self.decided_holds.clone(),
             read_targets: self.read_targets.clone(),
+            files: self.files.clone(),
             order: self.order,
         }
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use interlock_protocol::{
     ContentHash, Evidence, ExecutionId, Expectation, Observation, Outcome, PermitId, Receipt, ResourceId,
-    ToolKind, UserId, Verification,
+    Source, ToolKind, UserId, Verification,
 };
 use jiff::Timestamp;
 
+use crate::answer::EvidenceRules;
 use crate::context::{Access, Added, Keep, ResolvedResource};
 use crate::gate::Gate;
 use crate::permit::{self, NotStarted};
@@ -154,8 +155,13 @@ impl Gate {
             });
         }
         let plan = &outstanding.plan;
+        let same_words = |evidence: &Evidence| match &evidence.source {
+            Some(Source::Call { arguments }) => *arguments == plan.arguments,
+            Some(Source::Code) | None => true,
+        };
         let belongs = |evidence: &Evidence| {
-            evidence.session == plan.session
+            same_words(evidence)
+                && evidence.session == plan.session
                 && evidence.execution == plan.execution
                 && evidence.call == plan.call
         };
@@ -198,6 +204,7 @@ impl Gate {
                 {
                     let plan = &outstanding.plan;
                     let shows_state = self.shows_state(plan)
+                        && self.was_observed(plan)
                         && (crate::bearing::says_something(plan.command.as_deref(), &evidence.data)
                             || self.broken(Sabotage::AnyReadingObserves));
                     let reading = Taken {
@@ -370,6 +377,16 @@ impl Gate {
         let tool = self.catalogue.get(plan.tool.as_str());
         tool.is_some_and(|tool| tool.action(&plan.arguments).shows_state(&plan.arguments))
             || self.broken(Sabotage::AnyReadingObserves)
+    }
+
+    /// Whether the output of a plan's command was observed, and not written by the model.
+    fn was_observed(&self, plan: &Plan) -> bool {
+        match (self.options.evidence_rules, plan.command.as_deref()) {
+            (EvidenceRules::ByWord, _) | (EvidenceRules::ByReading, None) => true,
+            (EvidenceRules::ByReading, Some(command)) => {
+                interlock_shell::printed(command).is_observed() || self.broken(Sabotage::AnyReadingObserves)
+            }
+        }
     }
 
     /// Takes what code observed right before a permitted write began. Later readings are compared with it.

@@ -55,6 +55,7 @@ impl Options {
             repetition_threshold: self.repetition_threshold.min(other.repetition_threshold),
             read_sandbox: self.read_sandbox.or(&other.read_sandbox),
             data_files: &self.data_files & &other.data_files,
+            evidence_rules: self.evidence_rules.max(other.evidence_rules),
         }
     }
 }
@@ -93,6 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::answer::EvidenceRules;
 
     fn words() -> impl Strategy<Value = BTreeSet<String>> {
         btree_set("[a-d]", 0..4)
@@ -123,6 +125,11 @@ mod tests {
                 repetition_threshold,
                 read_sandbox,
                 data_files,
+                evidence_rules: if strict {
+                    EvidenceRules::ByReading
+                } else {
+                    EvidenceRules::ByWord
+                },
             },
         )
     }
@@ -140,6 +147,7 @@ mod tests {
         let resolution = strict.strict_resolution == StrictResolution::On
             || than.strict_resolution == StrictResolution::Off;
         resolution
+            && strict.evidence_rules >= than.evidence_rules
             && strict.egress.is_subset(&than.egress)
             && strict.data_files.is_subset(&than.data_files)
             && strict.permit_ttl <= than.permit_ttl

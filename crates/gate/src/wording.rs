@@ -131,6 +131,9 @@ impl Plan {
             };
             rows.push((format!("argument {name}"), text));
         }
+        if let Some(before) = &self.before {
+            rows.push(("file before".to_owned(), format!("the file {before}")));
+        }
         rows.push(("risk".to_owned(), self.risk.to_string()));
         let afterwards = self
             .expectation

@@ -1,12 +1,25 @@
 //! What a read returned, with its resource, its time and its hash.
 
 use crate::{
-    CallId, ContentHash, EvidenceId, ExecutionId, Identity, Observation, ResourceId, SessionId, ToolName,
-    Walls,
+    Arguments, CallId, ContentHash, EvidenceId, ExecutionId, Identity, Observation, ResourceId, SessionId,
+    ToolName, Walls,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Who asked for a reading, and with which words. What a model wrote into its call can come back in the result, and is no fact then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Source {
+    /// Code, with a question of its own.
+    Code,
+    /// A call of a model.
+    Call {
+        /// The arguments of the call that ran.
+        arguments: Arguments,
+    },
+}
 
 /// What one read returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +50,9 @@ pub struct Evidence {
     /// What code made out of it, for comparing with an expectation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
+    /// Who asked for it; nothing in records of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The walls that the reading passed, where a command ran for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walls: Option<Walls>,

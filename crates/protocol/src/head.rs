@@ -15,7 +15,7 @@ use crate::{ErrorCode, Outcome, PermitId, ResourceId, UserId, Verification};
 words! {
     /// What the readings of a session say about an answer as a whole.
     Support {
-        /// No reading was taken: nothing in the answer is backed.
+        /// No reading was taken that is about anything in the answer: nothing in it is backed.
         Unsupported = "unsupported",
         /// Some of what was compared with the readings was not found there.
         Partial = "partial",
@@ -431,7 +431,15 @@ impl Head {
             Some(Support::Unsupported) => " The whole answer is unsupported.",
             _ => "",
         };
+        let all = self.readings.saturating_add(self.earlier_readings);
         match (self.readings, self.earlier_readings) {
+            (_, _) if all > 0 && self.support == Some(Support::Unsupported) => (
+                HeadTone::Unknown,
+                format!(
+                    "{} taken, and none supports the answer.{whole}",
+                    counted(all, "reading was", "readings were")
+                ),
+            ),
             (0, 0) => (HeadTone::Unknown, format!("No reading was taken.{whole}")),
             (0, earlier) => (
                 HeadTone::Fact,
@@ -684,6 +692,16 @@ mod tests {
                     earlier_readings: 5,
                     support: Some(Support::Unchecked),
                     withheld: Some(Withheld::Rest),
+                    ..empty()
+                },
+            ),
+            (
+                "readings of something else",
+                Head {
+                    readings: 1,
+                    earlier_readings: 1,
+                    support: Some(Support::Unsupported),
+                    unbacked: 1,
                     ..empty()
                 },
             ),

@@ -36,7 +36,7 @@ pub mod word;
 pub use capture::{Capture, Captured, MOST_TAKEN, head_and_tail};
 pub use error_code::ErrorCode;
 pub use event::{Decision, Event, EventBody, RefusalRecord, SessionKind, Status};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Source};
 pub use expectation::{
     AlertState, Expectation, Observation, RunIdentity, RunState, UnitActivity, Verification,
 };

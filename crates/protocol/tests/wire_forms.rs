@@ -13,9 +13,9 @@ use interlock_protocol::{
     Head, HeadAction, HeadRecord, HoldId, Identity, IdentityFact, KindRule, Label, Mode, NotRunReason,
     Observation, Outcome, PermitId, Proposal, Receipt, ReceiptId, RecordState, RefusalRecord, ResourceId,
     ResourceKind, Retry, RiskLevel, RuleName, RunIdentity, RunState, SandboxWall, Sequence, SessionId,
-    SessionKind, ShellRule, SocketKind, StageId, Status, Support, TargetArgument, TargetRule, ToolCall,
-    ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind, Walls,
-    Withheld, WriteNotRun,
+    SessionKind, ShellRule, SocketKind, Source, StageId, Status, Support, TargetArgument, TargetRule,
+    ToolCall, ToolDefinition, ToolKind, ToolName, ToolResponse, UnitActivity, UserId, Verification, WallKind,
+    Walls, Withheld, WriteNotRun,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -191,6 +191,7 @@ fn evidence() -> Evidence {
             started_at: Some(at(3)),
             run: RunIdentity::named("boot-1"),
         }],
+        source: None,
         walls: None,
     }
 }
@@ -575,10 +576,23 @@ fn receipts_and_evidence() {
     let without_sandbox = walls(SandboxWall::None {
         reason: "the guest has no `unshare`".into(),
     });
+    let asked = |source| Evidence {
+        source: Some(source),
+        ..evidence()
+    };
+    let by_call = asked(Source::Call {
+        arguments: json!({"action": "exec", "command": "uptime"})
+            .as_object()
+            .cloned()
+            .unwrap_or_default(),
+    });
+    let by_code = asked(Source::Code);
     snapshot!(json!({
         "receipt": written(&receipt()),
         "interrupted": written(&interrupted),
         "evidence": written(&evidence()),
+        "by_call": written(&by_call),
+        "by_code": written(&by_code),
         "sandboxed": written(&sandboxed),
         "without_sandbox": written(&without_sandbox),
     }));

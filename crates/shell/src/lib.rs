@@ -9,6 +9,9 @@
 //! (`table`, `argv`), or by code that knows its language (`inspect`) → findings that only ever get worse (`report`) →
 //! [`Verdict`].
 //!
+//! [`printed`] answers another question about the same text: what of the output was observed, and what could the author of the command
+//! have written.
+//!
 //! This crate never runs anything, reads no file and knows no host. What it does not understand it calls a write.
 
 mod argv;
@@ -16,6 +19,7 @@ mod extent;
 mod inspect;
 mod limits;
 mod pattern;
+mod printed;
 mod report;
 mod script;
 mod secret;
@@ -27,6 +31,7 @@ mod verdict;
 mod word;
 
 pub use limits::{MAX_COMPOUNDS, MAX_LENGTH, MAX_NESTING};
+pub use printed::{Printed, printed};
 pub use verdict::{Category, Intent, Needs, Reason, Risk, Verdict};
 
 #[cfg(all(feature = "everything-is-a-read", not(debug_assertions)))]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use interlock_gate::{FourEyes, Hold, NameEntry, NotRunCall, ReadTarget, ResolvedResource, Where, Writer};
+use interlock_gate::{
+    FileBefore, FilePlace, FourEyes, Hold, NameEntry, NotRunCall, ReadTarget, ResolvedResource, Where, Writer,
+};
 use interlock_protocol::{
     Arguments, ControlLevel, EvidenceId, ExecutionId, HeadAction, Identity, Observation, PermitId, Receipt,
     ResourceId, SessionId, ToolCall, ToolName, UserId,
@@ -157,6 +159,14 @@ pub enum Ask {
         place: Where,
         /// What it offers.
         target: ReadTarget,
+    },
+    /// What a file is that a call would replace, change or remove.
+    File {
+        /// The file.
+        place: FilePlace,
+        /// What it is; nothing where it could not be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<FileBefore>,
     },
     /// A permit is consumed.
     Begin {

@@ -7,7 +7,7 @@ use interlock_dialect::{CallIds, Dialect, Limits, Offer, Reply};
 use interlock_gate::{HoldStatus, VerificationEnd};
 use interlock_protocol::{
     CallId, ContentHash, Decision as Said, EvidenceId, ExecutionId, HoldId, Outcome, PermitId, Receipt,
-    Status, ToolCall, UserId, Verification,
+    Source, Status, ToolCall, UserId, Verification,
 };
 use interlock_store::{Call, Step};
 use serde_json::Value;
@@ -156,6 +156,7 @@ impl Steps {
             Ask::Abandon { .. }
             | Ask::Baseline { .. }
             | Ask::Sandbox { .. }
+            | Ask::File { .. }
             | Ask::Conclude { .. }
             | Ask::Mention { .. }
             | Ask::Rediscover { .. }
@@ -285,6 +286,9 @@ fn readings(trace: &Trace, steps: &Steps, problems: &mut Vec<String>) {
         if (&found.call, &found.execution, &found.tool) != (&receipt.call, &receipt.execution, &receipt.tool)
         {
             problems.push(format!("{} does not belong to the call that read it", found.id));
+        }
+        if found.source == Some(Source::Code) {
+            problems.push(format!("{} says that code took it, and a call did", found.id));
         }
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use interlock_protocol::{Evidence, EvidenceId, Expectation, Observation, Outcome, ResourceId, Verification};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::phantom::{Category, Claim, Found, change_in, verb_fits};
+use super::provenance::{EvidenceRules, Provenance};
 use super::text::{Sentence, Word, sentences};
 use super::words::RUNNING;
+use crate::catalogue::Catalogue;
 use crate::context::ResolvedResource;
 use crate::plan::Plan;
 use crate::session::WriteRecord;
@@ -72,55 +75,165 @@ pub(crate) struct Grounded {
     pub(crate) spans: Vec<Span>,
     /// The claim for which the whole answer is replaced.
     pub(crate) phantom: Option<Claim>,
+    /// Whether no reading is about anything that the answer names.
+    pub(crate) unread: bool,
 }
 
 /// One piece of evidence, read once.
 struct Ground<'a> {
     id: &'a EvidenceId,
     resource: Option<&'a ResourceId>,
+    /// The resource that its command asks about, if it asks about one.
+    asked: Option<&'a ResourceId>,
     taken_at: Timestamp,
+    /// What of it was observed.
+    provenance: Provenance,
     /// The states that code made out of it.
     states: Vec<&'static str>,
+    /// The units that code looked at, and their states.
+    units: Vec<(String, &'static str)>,
+}
+
+impl Ground<'_> {
+    fn reads(&self, id: &ResourceId) -> bool {
+        self.resource == Some(id) || self.asked == Some(id)
+    }
+}
+
+/// Where a word stands: in which reading, and in which line or object of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    ground: usize,
+    passage: usize,
 }
 
 /// All that was read, by word and by number: looking something up costs the same however much was read.
-#[derive(Default)]
 struct Grounds<'a> {
+    rules: EvidenceRules,
     each: Vec<Ground<'a>>,
-    words: HashMap<String, Vec<usize>>,
-    /// Sorted, each with the evidence that holds it.
-    numbers: Vec<(f64, usize)>,
+    words: HashMap<String, Vec<Spot>>,
+    /// Sorted, each with the place that holds it.
+    numbers: Vec<(f64, Spot)>,
     /// Every sentence, as its words.
     quotes: HashSet<String>,
+    /// Each line and each object, with the one that it stands in.
+    passages: Vec<Option<usize>>,
+    /// The passages that name a resource.
+    naming: HashMap<&'a ResourceId, HashSet<usize>>,
+    /// The readings that name a resource, or were taken of what runs on it.
+    mentions: HashMap<&'a ResourceId, HashSet<usize>>,
 }
 
 impl<'a> Grounds<'a> {
-    fn read(evidence: &[&'a Evidence]) -> Self {
-        let mut grounds = Self::default();
-        for evidence in evidence {
-            grounds.add(evidence);
+    fn read(weighing: &Weighing<'_, 'a>, known: &Names<'a>) -> Self {
+        let mut grounds = Self {
+            rules: weighing.rules,
+            each: Vec::new(),
+            words: HashMap::new(),
+            numbers: Vec::new(),
+            quotes: HashSet::new(),
+            passages: Vec::new(),
+            naming: HashMap::new(),
+            mentions: HashMap::new(),
+        };
+        for evidence in weighing.evidence {
+            let provenance = match weighing.rules {
+                EvidenceRules::ByWord => Provenance::unquestioned(),
+                EvidenceRules::ByReading => Provenance::of(evidence, weighing.catalogue),
+            };
+            grounds.add(evidence, provenance, known);
         }
         grounds
             .numbers
             .sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         grounds.numbers.dedup();
+        if weighing.rules == EvidenceRules::ByReading {
+            grounds.find_names(known);
+        }
         grounds
     }
 
+    /// Notes which lines, objects and readings name which resource.
+    fn find_names(&mut self, known: &Names<'a>) {
+        for (&id, names) in &known.of {
+            let mut naming = HashSet::new();
+            let mut mentions = HashSet::new();
+            for spot in names.iter().filter_map(|name| self.words.get(name)).flatten() {
+                naming.insert(spot.passage);
+                mentions.insert(spot.ground);
+            }
+            for (at, ground) in self
+                .each
+                .iter()
+                .enumerate()
+                .filter(|(_, ground)| ground.provenance.backs)
+            {
+                let below = |of: &ResourceId| {
+                    of.host()
+                        .is_some_and(|host| names.iter().any(|name| name == host))
+                };
+                if ground.reads(id) || ground.resource.is_some_and(below) {
+                    mentions.insert(at);
+                }
+            }
+            self.naming.insert(id, naming);
+            self.mentions.insert(id, mentions);
+        }
+    }
+
     fn with_word(&self, word: &str) -> impl Iterator<Item = &Ground<'a>> {
-        self.words
-            .get(word)
-            .into_iter()
-            .flatten()
-            .map(|at| &self.each[*at])
+        let spots = self.words.get(word).map_or(&[][..], Vec::as_slice);
+        self.grounds_of(spots.iter().copied())
     }
 
     fn with_number(&self, number: f64, slack: f64) -> impl Iterator<Item = &Ground<'a>> {
+        self.grounds_of(self.number_spots(number, slack))
+    }
+
+    fn grounds_of(&self, spots: impl Iterator<Item = Spot>) -> impl Iterator<Item = &Ground<'a>> {
+        let mut last = None;
+        spots
+            .filter(move |spot| last.replace(spot.ground) != Some(spot.ground))
+            .map(|spot| &self.each[spot.ground])
+    }
+
+    fn number_spots(&self, number: f64, slack: f64) -> impl Iterator<Item = Spot> {
         let from = self.numbers.partition_point(|(seen, _)| *seen < number - slack);
         self.numbers[from..]
             .iter()
             .take_while(move |(seen, _)| *seen <= number + slack)
-            .map(|(_, at)| &self.each[*at])
+            .map(|(_, spot)| *spot)
+    }
+
+    /// Where a number or a state of an answer stands.
+    fn spots(&self, word: &str) -> Vec<Spot> {
+        match number(word) {
+            Some((number, decimals)) => self.number_spots(number, slack(decimals)).collect(),
+            None => self.words.get(word).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Whether a place in the readings is about a resource: its reading is, or its line or object names it.
+    fn is_about(&self, spot: Spot, id: &ResourceId) -> bool {
+        let named = || {
+            let naming = self.naming.get(id);
+            std::iter::successors(Some(spot.passage), |at| self.passages[*at])
+                .any(|at| naming.is_some_and(|naming| naming.contains(&at)))
+        };
+        self.each[spot.ground].reads(id) || named()
+    }
+
+    /// Whether any reading is about one of these resources; of none, whether there is a reading.
+    fn any_about(&self, named: &[&ResourceId]) -> bool {
+        match self.rules {
+            EvidenceRules::ByWord => !self.each.is_empty(),
+            EvidenceRules::ByReading if named.is_empty() => {
+                self.each.iter().any(|ground| ground.provenance.backs)
+            }
+            EvidenceRules::ByReading => named
+                .iter()
+                .any(|id| self.mentions.get(id).is_some_and(|grounds| !grounds.is_empty())),
+        }
     }
 
     fn quoted(&self, sentence: &Sentence) -> bool {
@@ -168,18 +281,55 @@ impl<'a> Names<'a> {
     pub(crate) fn names(&self, word: &str) -> bool {
         !self.named(word).is_empty()
     }
+
+    fn names_of(&self, id: &ResourceId) -> impl Iterator<Item = &str> {
+        self.of.get(id).into_iter().flatten().map(String::as_str)
+    }
+
+    /// The one resource that the operands of a command name, by a name or, below the machine that it ran on, by the end of its id.
+    fn asked(&self, operands: &[String], ran_on: Option<&ResourceId>) -> Option<&'a ResourceId> {
+        let mut found: Vec<&'a ResourceId> = Vec::new();
+        for operand in operands {
+            let below = self.of.keys().copied().filter(|id| {
+                id.uid().eq_ignore_ascii_case(operand)
+                    && ran_on.is_some_and(|machine| {
+                        id.host()
+                            .is_some_and(|host| self.names_of(machine).any(|name| name == host))
+                    })
+            });
+            for id in self.named(operand).iter().copied().chain(below) {
+                if !found.contains(&id) {
+                    found.push(id);
+                }
+            }
+        }
+        match found.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
 }
 
-pub(crate) fn ground(
+/// What an answer is weighed with.
+pub(crate) struct Weighing<'w, 'a> {
+    pub(crate) evidence: &'w [&'a Evidence],
+    pub(crate) writes: &'w [WriteRecord],
+    pub(crate) catalogue: &'w Catalogue,
+    pub(crate) rules: EvidenceRules,
+}
+
+pub(crate) fn ground<'a>(
     sentences: &[Sentence],
     claims: &[Found],
-    evidence: &[&Evidence],
-    writes: &[WriteRecord],
-    known: &Names<'_>,
+    weighing: &Weighing<'_, 'a>,
+    known: &Names<'a>,
 ) -> Grounded {
-    let grounds = Grounds::read(evidence);
+    let grounds = Grounds::read(weighing, known);
+    let writes = weighing.writes;
     let mut spans = Vec::new();
     let mut scenes = Vec::with_capacity(sentences.len());
+    let mut all_named: Vec<&ResourceId> = Vec::new();
+    let mut lookups = Lookups::default();
     for sentence in sentences {
         let mut named: Vec<&ResourceId> = Vec::new();
         for word in &sentence.words {
@@ -190,15 +340,25 @@ pub(crate) fn ground(
             }
         }
         let from = spans.len();
-        for word in &sentence.words {
-            spans.extend(span_of(word, &grounds, &named, known));
+        match weighing.rules {
+            EvidenceRules::ByWord => {
+                for word in &sentence.words {
+                    spans.extend(span_of(word, &grounds, &named, known));
+                }
+            }
+            EvidenceRules::ByReading => {
+                spans.extend(spans_of(sentence, &grounds, &named, known, &mut lookups));
+            }
         }
+        let room = MOST_NAMED.saturating_sub(all_named.len());
+        all_named.extend(named.iter().take(room));
         scenes.push(Scene {
             sentence,
             named,
             spans: from..spans.len(),
         });
     }
+    let unread = weighing.rules == EvidenceRules::ByReading && !grounds.any_about(&all_named);
     let scale = Scale {
         grounds: &grounds,
         writes,
@@ -238,7 +398,11 @@ pub(crate) fn ground(
     });
     spans.extend(unsupported);
     spans.sort_by_key(|span| (span.at.start, span.at.end));
-    Grounded { spans, phantom }
+    Grounded {
+        spans,
+        phantom,
+        unread,
+    }
 }
 
 /// A sentence, the resources that it names, and which spans are its.
@@ -277,7 +441,7 @@ impl Scale<'_> {
                 .iter()
                 .filter(move |span| span.kind == kind)
         };
-        let nothing_happened = self.grounds.each.is_empty() && self.writes.is_empty();
+        let nothing_happened = self.nothing_happened(scene);
         match found.claim.category {
             Category::FakeToolCall => Weight::MadeUp,
             Category::Action => self.weigh_action(found, scene),
@@ -293,11 +457,22 @@ impl Scale<'_> {
                     let linked = states.all(|span| !span.evidence.is_empty());
                     self.written_state(scene).unwrap_or(linked)
                 } else {
-                    !self.grounds.each.is_empty()
+                    self.grounds.any_about(&scene.named)
                 };
                 backed_or(seen, nothing_happened)
             }
         }
+    }
+
+    /// Whether nothing was read of what a sentence names, and nothing was written to it.
+    fn nothing_happened(&self, scene: &Scene<'_>) -> bool {
+        let written = match self.grounds.rules {
+            EvidenceRules::ByWord => !self.writes.is_empty(),
+            EvidenceRules::ByReading => self.writes.iter().any(|write| {
+                about(write, &scene.named) || scene.named.iter().any(|id| self.argument(&write.plan, id))
+            }),
+        };
+        !written && !self.grounds.any_about(&scene.named)
     }
 
     /// Whether the state in a sentence is the one that the last verified write brought about. What was read later
@@ -416,7 +591,7 @@ impl Scale<'_> {
             .with_word(verb)
             .any(|ground| named.is_empty() || ground.resource.is_some_and(|id| named.contains(&id)));
         let plain = found.claim.phrase.starts_with("was ");
-        match (reported, plain && !self.grounds.each.is_empty()) {
+        match (reported, plain && self.grounds.any_about(named)) {
             (true, _) => Weight::Backed,
             (false, true) => Weight::Unsupported,
             (false, false) => Weight::MadeUp,
@@ -566,8 +741,10 @@ fn span_of(word: &Word, grounds: &Grounds<'_>, named: &[&ResourceId], known: &Na
     }
     let link = |ground: &Ground<'_>| ground.id.clone();
     if let Some((number, decimals)) = number(&word.text) {
-        let slack = 0.5 * 10f64.powi(-decimals) + 1e-9;
-        let found = grounds.with_number(number, slack).filter(about).take(MOST_LINKS);
+        let found = grounds
+            .with_number(number, slack(decimals))
+            .filter(about)
+            .take(MOST_LINKS);
         return span(SpanKind::Number, found.map(link).collect());
     }
     if STATES.contains(&word.text.as_str()) {
@@ -577,8 +754,241 @@ fn span_of(word: &Word, grounds: &Grounds<'_>, named: &[&ResourceId], known: &Na
     None
 }
 
+/// How far a number in a reading may be from one that was written with so many decimals.
+fn slack(decimals: i32) -> f64 {
+    0.5 * 10f64.powi(-decimals) + 1e-9
+}
+
+/// What was looked up already: an answer may say the same word of the same resource thousands of times.
+#[derive(Default)]
+struct Lookups<'k> {
+    /// The readings that hold a word.
+    readings: HashMap<String, Vec<usize>>,
+    /// The readings that hold it where they are about one of these.
+    about: HashMap<(String, &'k [&'k ResourceId]), Vec<usize>>,
+}
+
+impl<'k> Lookups<'k> {
+    fn holding(&mut self, word: &str, grounds: &Grounds<'_>) -> Vec<usize> {
+        if let Some(found) = self.readings.get(word) {
+            return found.clone();
+        }
+        let mut found: Vec<usize> = grounds.spots(word).iter().map(|spot| spot.ground).collect();
+        found.sort_unstable();
+        found.dedup();
+        self.readings.insert(word.to_owned(), found.clone());
+        found
+    }
+
+    fn about(&mut self, word: &str, subject: &'k [&'k ResourceId], grounds: &Grounds<'_>) -> Vec<usize> {
+        let key = (word.to_owned(), subject);
+        if let Some(found) = self.about.get(&key) {
+            return found.clone();
+        }
+        let mut found: Vec<usize> = grounds
+            .spots(word)
+            .iter()
+            .filter(|spot| subject.iter().any(|id| grounds.is_about(**spot, id)))
+            .map(|spot| spot.ground)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        self.about.insert(key, found.clone());
+        found
+    }
+}
+
+/// The numbers and states of a sentence, each with the readings that show it of the resource that the sentence says it of.
+fn spans_of<'k>(
+    sentence: &Sentence,
+    grounds: &Grounds<'_>,
+    named: &[&ResourceId],
+    known: &'k Names<'_>,
+    lookups: &mut Lookups<'k>,
+) -> Vec<Span> {
+    let is_uid = |word: &str| named.iter().any(|id| id.uid().eq_ignore_ascii_case(word));
+    let checked = |word: &Word| {
+        let text = word.text.as_str();
+        if known.names(text) || is_uid(text) {
+            None
+        } else if text.parse::<ResourceId>().is_ok() {
+            Some(SpanKind::Resource)
+        } else if number(text).is_some() {
+            Some(SpanKind::Number)
+        } else if STATES.contains(&text) {
+            Some(SpanKind::State)
+        } else {
+            None
+        }
+    };
+    let kinds: Vec<Option<SpanKind>> = sentence.words.iter().map(checked).collect();
+    let units = units_in(sentence, grounds);
+    // Where code knows the state of a unit that the sentence names, that state counts and no other word.
+    let fits = |at: &usize, word: &str, kind: SpanKind| {
+        let seen = units.get(at).map_or(&[][..], Vec::as_slice);
+        kind != SpanKind::State || seen.is_empty() || seen.iter().any(|state| same_state(state, word))
+    };
+    let mut subjects = subjects(sentence, &kinds, known).into_iter();
+    let mut facts: Vec<(&Word, SpanKind, Vec<usize>)> = Vec::new();
+    for (word, kind) in sentence.words.iter().zip(&kinds) {
+        let Some(kind) = *kind else { continue };
+        let subjects = subjects.next().unwrap_or_default();
+        let text = word.text.as_str();
+        let mut backing: Vec<usize> = Vec::new();
+        if subjects.is_empty() && kind != SpanKind::Resource {
+            backing = lookups.holding(text, grounds);
+            backing.retain(|at| fits(at, text, kind));
+        } else if kind != SpanKind::Resource {
+            for subject in subjects.iter() {
+                let mut found = lookups.about(text, subject, grounds);
+                found.retain(|at| fits(at, text, kind));
+                if found.is_empty() {
+                    backing.clear();
+                    break;
+                }
+                backing.extend(found);
+            }
+        }
+        facts.push((word, kind, backing));
+    }
+    if named.is_empty() {
+        let best = best_reading(&facts);
+        for (_, _, backing) in &mut facts {
+            backing.retain(|at| best.contains(at));
+        }
+    }
+    facts
+        .into_iter()
+        .map(|(word, kind, backing)| {
+            let mut seen: Vec<usize> = Vec::new();
+            for at in backing {
+                if seen.len() < MOST_LINKS && !seen.contains(&at) {
+                    seen.push(at);
+                }
+            }
+            Span {
+                at: word.span.clone(),
+                kind,
+                evidence: seen.into_iter().map(|at| grounds.each[at].id.clone()).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The states of the units that a sentence names, by the readings in which code saw them.
+fn units_in(sentence: &Sentence, grounds: &Grounds<'_>) -> HashMap<usize, Vec<&'static str>> {
+    let mut found: HashMap<usize, Vec<&'static str>> = HashMap::new();
+    if grounds.each.iter().all(|ground| ground.units.is_empty()) {
+        return found;
+    }
+    let words: HashSet<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
+    for (at, ground) in grounds.each.iter().enumerate() {
+        for (unit, state) in &ground.units {
+            let short = unit.strip_suffix(".service").unwrap_or(unit);
+            if words.contains(unit.as_str()) || words.contains(short) {
+                found.entry(at).or_default().push(*state);
+            }
+        }
+    }
+    found
+}
+
+/// The readings that hold the most of what a sentence says: what names no resource is backed by one reading, not by several together.
+fn best_reading(facts: &[(&Word, SpanKind, Vec<usize>)]) -> HashSet<usize> {
+    let mut holds: HashMap<usize, usize> = HashMap::new();
+    for at in facts.iter().flat_map(|(_, _, backing)| backing) {
+        *holds.entry(*at).or_default() += 1;
+    }
+    let most = holds.values().copied().max().unwrap_or(0);
+    // One of them, so that nobody takes two halves for a whole.
+    holds
+        .into_iter()
+        .filter(|(_, count)| *count == most && most > 0)
+        .map(|(at, _)| at)
+        .max()
+        .into_iter()
+        .collect()
+}
+
+/// A name in a sentence, and the resources that go by it.
+type Subject<'k> = &'k [&'k ResourceId];
+
+/// Words behind a fact that say where it holds: "active on web".
+const PLACES: &[&str] = &["on", "at", "in", "of", "for"];
+
+/// How far behind such a word a name is looked for.
+const PLACE_REACH: usize = 4;
+
+/// What each fact is said of: the resources between it and the fact before it, and the one that "on" and the like put behind it; or else
+/// those of the fact before, or else the first ones behind it. A machine is not the subject where something that runs on it is.
+fn subjects<'k>(
+    sentence: &Sentence,
+    kinds: &[Option<SpanKind>],
+    known: &'k Names<'_>,
+) -> Vec<Rc<[Subject<'k>]>> {
+    let words = &sentence.words;
+    let named = |at: usize| words.get(at).map_or(&[][..], |word| known.named(&word.text));
+    let mut found: Vec<Option<Rc<[Subject<'k>]>>> = Vec::new();
+    let mut group: Vec<Subject<'k>> = Vec::new();
+    let mut last: Option<Rc<[Subject<'k>]>> = None;
+    // The place of a fact belongs to it, and not to the next one.
+    let mut taken = None;
+    for (at, kind) in kinds.iter().enumerate() {
+        let ids = named(at);
+        if kind.is_none() {
+            if !ids.is_empty() && taken != Some(at) && group.len() < MOST_NAMED && !group.contains(&ids) {
+                group.push(ids);
+            }
+            continue;
+        }
+        let placed = words
+            .get(at + 1)
+            .is_some_and(|word| PLACES.contains(&word.text.as_str()));
+        let place = (at + 2..(at + 2 + PLACE_REACH).min(words.len()))
+            .take_while(|behind| placed && kinds[*behind].is_none())
+            .find(|behind| !named(*behind).is_empty());
+        if let Some(place) = place {
+            taken = Some(place);
+            group.push(named(place));
+        }
+        if !group.is_empty() {
+            last = Some(narrowed(std::mem::take(&mut group), known).into());
+        }
+        found.push(last.clone());
+    }
+    let first: Rc<[Subject<'k>]> = match found.iter().flatten().next() {
+        Some(first) => Rc::clone(first),
+        None => narrowed(group, known).into(),
+    };
+    found
+        .into_iter()
+        .map(|subjects| subjects.unwrap_or_else(|| Rc::clone(&first)))
+        .collect()
+}
+
+fn narrowed<'k>(group: Vec<Subject<'k>>, known: &Names<'_>) -> Vec<Subject<'k>> {
+    let carries = |machine: &[&ResourceId], other: &[&ResourceId]| {
+        other.iter().any(|id| {
+            let host = id.host();
+            machine
+                .iter()
+                .any(|machine| known.names_of(machine).any(|name| Some(name) == host))
+        })
+    };
+    let narrow: Vec<Subject<'k>> = group
+        .iter()
+        .copied()
+        .filter(|machine| {
+            !group
+                .iter()
+                .any(|other| other != machine && carries(machine, other))
+        })
+        .collect();
+    if narrow.is_empty() { group } else { narrow }
+}
+
 /// A number with at most a unit behind it, and how many decimals it was written with.
-fn number(word: &str) -> Option<(f64, i32)> {
+pub(super) fn number(word: &str) -> Option<(f64, i32)> {
     let digits = word
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
         .unwrap_or(word.len());
@@ -592,30 +1002,40 @@ fn number(word: &str) -> Option<(f64, i32)> {
 }
 
 impl<'a> Grounds<'a> {
-    fn add(&mut self, evidence: &'a Evidence) {
+    fn add(&mut self, evidence: &'a Evidence, provenance: Provenance, known: &Names<'a>) {
         let at = self.each.len();
+        let resource = evidence.resource.as_ref();
         self.each.push(Ground {
             id: &evidence.id,
-            resource: evidence.resource.as_ref(),
+            resource,
+            asked: known.asked(&provenance.asked, resource),
             taken_at: evidence.taken_at,
+            provenance,
             states: Vec::new(),
+            units: Vec::new(),
         });
-        self.collect(&evidence.data, at);
+        let spot = Spot {
+            ground: at,
+            passage: self.passage(None),
+        };
+        self.collect(&evidence.data, spot);
         for observation in &evidence.observations {
             match observation {
                 Observation::Guest { state, .. } | Observation::Container { state, .. } => {
-                    self.state(state.as_str(), at);
+                    self.state(state.as_str(), spot);
                 }
                 Observation::Unit { unit, activity, .. } => {
-                    self.word(unit.to_lowercase(), at);
-                    self.state(activity.as_str(), at);
+                    let unit = unit.to_lowercase();
+                    self.each[at].units.push((unit.clone(), activity.as_str()));
+                    self.word(unit, spot);
+                    self.state(activity.as_str(), spot);
                 }
-                Observation::Alert { state } => self.state(state.as_str(), at),
+                Observation::Alert { state } => self.state(state.as_str(), spot),
                 Observation::Replicas { ready, wanted, .. } => {
-                    self.numbers.push((f64::from(*ready), at));
-                    self.numbers.push((f64::from(*wanted), at));
+                    self.numbers.push((f64::from(*ready), spot));
+                    self.numbers.push((f64::from(*wanted), spot));
                 }
-                Observation::Property { value, .. } => self.collect(value, at),
+                Observation::Property { value, .. } => self.collect(value, spot),
                 Observation::File { .. }
                 | Observation::FileAfter { .. }
                 | Observation::Identity { .. }
@@ -626,37 +1046,129 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    fn state(&mut self, state: &'static str, at: usize) {
-        self.each[at].states.push(state);
-        self.word(state.to_owned(), at);
+    fn passage(&mut self, inside: Option<usize>) -> usize {
+        self.passages.push(inside);
+        self.passages.len() - 1
     }
 
-    fn word(&mut self, word: String, at: usize) {
-        let seen = self.words.entry(word).or_default();
-        if seen.last() != Some(&at) {
-            seen.push(at);
+    fn inside(&mut self, spot: Spot) -> Spot {
+        Spot {
+            passage: self.passage(Some(spot.passage)),
+            ..spot
         }
     }
 
-    fn collect(&mut self, value: &Value, at: usize) {
+    fn state(&mut self, state: &'static str, spot: Spot) {
+        self.each[spot.ground].states.push(state);
+        self.word(state.to_owned(), spot);
+    }
+
+    fn word(&mut self, word: String, spot: Spot) {
+        let seen = self.words.entry(word).or_default();
+        if seen.last() != Some(&spot) {
+            seen.push(spot);
+        }
+    }
+
+    fn collect(&mut self, value: &Value, spot: Spot) {
         match value {
             Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => self.numbers.extend(number.as_f64().map(|number| (number, at))),
-            Value::String(text) => {
-                for sentence in sentences(text) {
-                    self.quotes.insert(joined(&sentence));
-                    for word in sentence.words {
-                        self.numbers
-                            .extend(number(&word.text).map(|(number, _)| (number, at)));
-                        self.word(word.text, at);
-                    }
+            Value::Number(number) => {
+                if let Some(number) = number.as_f64()
+                    && self.each[spot.ground].provenance.observed_number(number)
+                {
+                    self.numbers.push((number, spot));
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item, at)),
-            Value::Object(members) => {
-                for (key, value) in members {
-                    self.word(key.to_lowercase(), at);
-                    self.collect(value, at);
+            Value::String(text) => match self.rules {
+                EvidenceRules::ByWord => self.text(text, spot),
+                EvidenceRules::ByReading => {
+                    let one = !text.contains('\n');
+                    for line in text.lines() {
+                        let spot = if one { spot } else { self.inside(spot) };
+                        self.line(line, spot);
+                    }
+                }
+            },
+            Value::Array(items) => {
+                for item in items {
+                    self.collect(item, spot);
+                }
+            }
+            Value::Object(members) => self.object(members, spot),
+        }
+    }
+
+    fn object(&mut self, members: &serde_json::Map<String, Value>, spot: Spot) {
+        if self.rules == EvidenceRules::ByWord {
+            for (key, value) in members {
+                self.word(key.to_lowercase(), spot);
+                self.collect(value, spot);
+            }
+            return;
+        }
+        let spot = self.inside(spot);
+        for (key, value) in members {
+            let below = match value {
+                Value::Object(_) | Value::Array(_) => self.inside(spot),
+                _ => spot,
+            };
+            // `{"running": false}` does not show that something is running.
+            let empty = match value {
+                Value::Null => true,
+                Value::Bool(set) => !set,
+                Value::Number(number) => number.as_f64() == Some(0.0),
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(members) => members.is_empty(),
+            };
+            let key = key.to_lowercase();
+            let observed = !self.each[spot.ground]
+                .provenance
+                .observed(&[key.as_str()])
+                .is_empty();
+            if observed && !(empty && STATES.contains(&key.as_str())) {
+                self.word(key, below);
+            }
+            self.collect(value, below);
+        }
+    }
+
+    fn text(&mut self, text: &str, spot: Spot) {
+        for sentence in sentences(text) {
+            self.quotes.insert(joined(&sentence));
+            for word in sentence.words {
+                self.numbers
+                    .extend(number(&word.text).map(|(number, _)| (number, spot)));
+                self.word(word.text, spot);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, spot: Spot) {
+        let found = sentences(line);
+        let words: Vec<&str> = found
+            .iter()
+            .flat_map(|sentence| &sentence.words)
+            .map(|word| word.text.as_str())
+            .collect();
+        let observed: HashSet<String> = self.each[spot.ground]
+            .provenance
+            .observed(&words)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        for sentence in &found {
+            if sentence.words.iter().any(|word| observed.contains(&word.text)) {
+                self.quotes.insert(joined(sentence));
+            }
+            for word in &sentence.words {
+                // `Active: failed` says failed, and `active` is the name of what it says.
+                let label = line[word.span.end..].starts_with(':') && STATES.contains(&word.text.as_str());
+                if !label && observed.contains(&word.text) {
+                    self.numbers
+                        .extend(number(&word.text).map(|(number, _)| (number, spot)));
+                    self.word(word.text.clone(), spot);
                 }
             }
         }

@@ -41,16 +41,19 @@ pub struct Checked {
     pub withheld: Option<Withheld>,
     /// How many characters of it are hidden.
     pub hidden: u32,
+    /// Whether no reading is about anything that it names.
+    pub unread: bool,
 }
 
 impl Checked {
-    pub(super) fn of(text: &str, spans: &[Span], withheld: Option<Withheld>) -> Self {
+    pub(super) fn of(text: &str, spans: &[Span], withheld: Option<Withheld>, unread: bool) -> Self {
         let (backed, unbacked): (Vec<_>, Vec<_>) = spans.iter().partition(|span| !span.evidence.is_empty());
         Self {
             backed: count(backed.len()),
             unbacked: count(unbacked.len()),
             withheld,
             hidden: count(visible::hidden(text)),
+            unread,
         }
     }
 
@@ -61,6 +64,7 @@ impl Checked {
             unbacked: head.unbacked,
             withheld: head.withheld,
             hidden: head.hidden,
+            unread: matches!(head.support, Some(Support::Unsupported)),
         }
     }
 }
@@ -81,12 +85,14 @@ pub fn head(
     let taken = !new.is_empty() || !old.is_empty();
     let support = checked
         .filter(|checked| checked.withheld != Some(Withheld::Claim))
-        .map(|checked| match (taken, checked.backed, checked.unbacked) {
-            (false, _, _) => Support::Unsupported,
-            (true, 0, 0) => Support::Unchecked,
-            (true, _, 0) => Support::Matched,
-            (true, _, _) => Support::Partial,
-        });
+        .map(
+            |checked| match (taken && !checked.unread, checked.backed, checked.unbacked) {
+                (false, _, _) => Support::Unsupported,
+                (true, 0, 0) => Support::Unchecked,
+                (true, _, 0) => Support::Matched,
+                (true, _, _) => Support::Partial,
+            },
+        );
     Head {
         record: None,
         actions,

@@ -6,6 +6,7 @@ mod grounding;
 mod head;
 pub(crate) mod not_run;
 mod phantom;
+mod provenance;
 mod text;
 mod words;
 
@@ -16,6 +17,7 @@ pub use grounding::{Span, SpanKind};
 pub use head::{Checked, Question, head, planned};
 pub use not_run::NotRunCall;
 pub use phantom::{Category as PhantomCategory, Claim};
+pub use provenance::EvidenceRules;
 
 use crate::gate::Gate;
 use crate::refusal::{About, Recovery, Refusal};
@@ -102,7 +104,13 @@ impl Gate {
         let examined = examined(text);
         let sentences = text::sentences(examined);
         let claims = phantom::claims(examined, &sentences, tools, &|word| names.names(word));
-        let grounded = grounding::ground(&sentences, &claims, evidence, &session.writes, &names);
+        let weighing = grounding::Weighing {
+            evidence,
+            writes: &session.writes,
+            catalogue: &self.catalogue,
+            rules: self.options.evidence_rules,
+        };
+        let grounded = grounding::ground(&sentences, &claims, &weighing, &names);
         let replaced = if self.broken(Sabotage::PhantomsPass) {
             None
         } else {
@@ -117,7 +125,7 @@ impl Gate {
             None if examined.len() < text.len() => (examined, grounded.spans, Some(Withheld::Rest)),
             None => (text, grounded.spans, None),
         };
-        let checked = Checked::of(said, &spans, withheld);
+        let checked = Checked::of(said, &spans, withheld, grounded.unread);
         let head = head::so_far(session, evidence, Some(checked), question);
         let status = session.standing();
         session.execution_mut(execution).state = State::Concluded;

@@ -2,7 +2,7 @@
 
 use interlock_protocol::{
     Arguments, CallId, ContentHash, Evidence, EvidenceId, ExecutionId, Expectation, HoldId, Observation,
-    Outcome, ResourceId, RunIdentity, RunState, ToolCall, ToolKind, ToolName, UserId,
+    Outcome, ResourceId, RunIdentity, RunState, Source, ToolCall, ToolKind, ToolName, UserId,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -414,6 +414,7 @@ impl<'g> Model<'g> {
             hash: ContentHash::of(""),
             data: Value::Null,
             observations,
+            source: Some(Source::Code),
             walls: None,
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use interlock_protocol::{
     CallId, ContentHash, ControlLevel, Evidence, EvidenceId, ExecutionId, Identity, Observation, Outcome,
-    Receipt, ResourceId, RunIdentity, RunState, SessionId, ToolCall, ToolName, UserId,
+    Receipt, ResourceId, RunIdentity, RunState, SessionId, Source, ToolCall, ToolName, UserId,
 };
 use interlock_shell::{Category, Intent, Needs, Reason, Risk, Verdict};
 use jiff::{SignedDuration, Timestamp};
@@ -299,6 +299,7 @@ impl Stage {
             hash: ContentHash::of_json(&data),
             data,
             observations,
+            source: Some(Source::Code),
             walls: None,
         }
     }

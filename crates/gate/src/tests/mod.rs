@@ -6,6 +6,8 @@
 
 mod answers;
 mod bypasses;
+mod evidence;
+mod files;
 mod fixture;
 mod harm;
 mod holds;

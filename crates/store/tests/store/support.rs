@@ -160,6 +160,7 @@ pub fn plan(session: u64, kind: ToolKind, resource: Option<ResourceId>) -> Plan 
         undo: Undo::default(),
         timeout_seconds: 30,
         sandbox_required: false,
+        before: None,
     }
 }
 
@@ -218,6 +219,7 @@ pub fn evidence(session: u64, number: u64, text: &str) -> Evidence {
         hash: ContentHash::of_json(&data),
         data,
         observations: Vec::new(),
+        source: None,
         walls: None,
     }
 }
