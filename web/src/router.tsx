@@ -46,6 +46,17 @@ const approval = createRoute({
   path: '/approvals/$id',
   component: lazyRouteComponent(part(() => import('./pages/approvals/ApprovalPage')), 'ApprovalPage'),
 });
+const incidents = createRoute({
+  getParentRoute: () => frame,
+  path: '/incidents',
+  validateSearch: (search: Record<string, unknown>) => search as Record<string, string>,
+  component: lazyRouteComponent(part(() => import('./pages/incidents/Incidents')), 'Incidents'),
+});
+const incident = createRoute({
+  getParentRoute: () => frame,
+  path: '/incidents/$id',
+  component: lazyRouteComponent(part(() => import('./pages/incidents/IncidentPage')), 'IncidentPage'),
+});
 const sessions = createRoute({
   getParentRoute: () => frame,
   path: '/sessions',
@@ -107,7 +118,7 @@ const settingsTab = createRoute({
 const tree = root.addChildren([
   signIn,
   frame.addChildren([
-    overview, approvals, approval, sessions, session, trace, chat, chatSession, infrastructure, resource, tools,
+    overview, incidents, incident, approvals, approval, sessions, session, trace, chat, chatSession, infrastructure, resource, tools,
     models, settings, settingsTab, unknown,
   ]),
 ]);

@@ -311,6 +311,7 @@ impl<'a> Assembly<'a> {
             queue: config.queue_limits(),
             level: config.control.level,
             four_eyes: config.four_eyes(),
+            alerts: config.alerts.clone(),
         };
         Ok((settings, infra, connections))
     }

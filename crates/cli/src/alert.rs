@@ -42,7 +42,7 @@ Examples:
   curl -s http://alertmanager/api/v2/alerts | interlock alert submit --type prometheus -
   interlock alert submit --type disk_full --no-wait --json 'later, please'
 
-The chain whose `alert_types` names the type is run. Two alerts with the same key are one session.
+The chain whose `alert_types` names the type is run. Two alerts with the same key are one incident.
 
 Exit codes: as for `interlock run`; with --no-wait 0 once it is queued.")]
 struct Submit {
@@ -58,7 +58,7 @@ struct Submit {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Two submissions with the same key are one session
+    /// Two submissions with the same key are one incident
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
@@ -134,7 +134,14 @@ async fn elsewhere(
     }
     let accepted = client.post("/alerts", &body).await?;
     globals.print(&accepted, |_| {
-        format!("{}\n", accepted["session"].as_str().unwrap_or(""))
+        let word = |name: &str| accepted[name].as_str();
+        match (word("session"), word("incident")) {
+            (Some(session), _) => format!("{session}\n"),
+            (None, Some(incident)) => {
+                format!("{incident} is kept; its session starts when the queue has room\n")
+            }
+            (None, None) => "nothing was done\n".to_owned(),
+        }
     })?;
     Ok(Ending::Done)
 }

@@ -30,6 +30,7 @@ mod drive;
 mod failure;
 mod globals;
 mod grounds;
+mod incidents;
 mod keyboard;
 mod kill_switch;
 mod lab;
@@ -119,6 +120,8 @@ enum Command {
     Trace(trace::Arguments),
     /// Submit alerts.
     Alert(alert::Arguments),
+    /// List incidents, and say what became of them.
+    Incidents(incidents::Arguments),
     /// List what waits for a human, and decide.
     Approvals(approvals::Arguments),
     /// Carry on with a session that waits, or whose process is gone.
@@ -308,6 +311,7 @@ fn dispatch(command: &Command, globals: &Globals) -> Result<Ending, Failure> {
         Command::Show(arguments) => wait(globals, show::run(globals, arguments)),
         Command::Trace(arguments) => wait(globals, trace::run(globals, arguments)),
         Command::Alert(arguments) => wait(globals, alert::run(globals, arguments)),
+        Command::Incidents(arguments) => wait(globals, incidents::run(globals, arguments)),
         Command::Approvals(arguments) => wait(globals, approvals::run(globals, arguments)),
         Command::Resume(arguments) => wait(globals, resume::run(globals, arguments)),
         Command::Work(arguments) => wait(globals, work::run(globals, arguments)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use interlock_engine::{AgentOptions, ChainOptions, Defaults};
+use interlock_engine::{AgentOptions, AlertOptions, ChainOptions, Defaults};
 use interlock_model::Span;
 use interlock_protocol::ControlLevel;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -45,6 +45,8 @@ pub struct Config {
     pub policies: Vec<PathBuf>,
     /// How sessions wait and are worked on.
     pub queue: Queue,
+    /// How alerts become incidents and sessions.
+    pub alerts: AlertOptions,
     /// How long what ended is kept.
     pub retention: Retention,
     /// How the record is signed.

@@ -105,6 +105,9 @@ pub struct ServerLimits {
     /// How large the body of a request may be, in bytes.
     #[schemars(range(min = 1024, max = 67_108_864))]
     pub body_bytes: u32,
+    /// How large a request that brings alerts may be, in bytes.
+    #[schemars(range(min = 1024, max = 67_108_864))]
+    pub alert_bytes: u32,
     /// How long the head of a request may take to come, and a TLS handshake.
     pub header_timeout: Span,
     /// How long an answer may take to begin.
@@ -128,6 +131,7 @@ impl Default for ServerLimits {
         Self {
             connections: 4096,
             body_bytes: 1024 * 1024,
+            alert_bytes: 16 * 1024 * 1024,
             header_timeout: Span::from_secs(10),
             request_timeout: Span::from_secs(30),
             requests_per_minute: 6000,

@@ -75,6 +75,8 @@ pub(crate) struct Agent {
     empty: u32,
     /// Whether an answer was handed back because nothing shows what it claims. The next such one is withheld.
     pub(crate) claimed: bool,
+    /// When it was last told what its alerts say; nothing before its first turn.
+    pub(crate) heard: Option<Timestamp>,
 }
 
 impl Agent {
@@ -91,6 +93,7 @@ impl Agent {
             timeouts: 0,
             empty: 0,
             claimed: false,
+            heard: None,
         }
     }
 
@@ -199,6 +202,7 @@ impl Agent {
                 return Ok(End::Halted(halt));
             }
             self.take_due_readings(work).await?;
+            self.hear_news(work).await?;
             if !self.plan.controller.has_tools() || self.record.iterations >= self.plan.max_iterations {
                 let why = format!("The limit of {} iterations is reached.", self.plan.max_iterations);
                 let reason = self.plan.controller.has_tools().then_some(why);

@@ -43,6 +43,24 @@ pub(crate) fn person_refused(act: &'static str, because: &'static str) {
     counter!("interlock_person_refused_total", "act" => act, "because" => because).increment(1);
 }
 
+/// An alert was taken.
+pub(crate) fn alert(filed: &interlock_store::Filed) {
+    use interlock_store::Filed;
+    let outcome = match filed {
+        Filed::Opened(_) => "opened",
+        Filed::Repeated(_) => "repeated",
+        Filed::Reopened(_) => "reopened",
+        Filed::Resolved(_) => "resolved",
+        Filed::NothingToResolve => "nothing_to_resolve",
+    };
+    counter!("interlock_alert_total", "outcome" => outcome).increment(1);
+}
+
+/// An alert was not taken.
+pub(crate) fn alert_rejected() {
+    counter!("interlock_alert_total", "outcome" => "rejected").increment(1);
+}
+
 /// A session ended.
 pub(crate) fn session(status: &'static str) {
     counter!("interlock_session_total", "status" => status).increment(1);

@@ -121,7 +121,7 @@ impl Engine {
             Arc::clone(inner),
             claim.clone(),
             run.id.clone(),
-            (snapshot.session.submitted.at, tape),
+            (&snapshot.session.submitted, tape),
             cancel,
             CancellationToken::new(),
         );

@@ -7,7 +7,7 @@ use interlock_dialect::Offer;
 use interlock_gate::{SessionOptions, ToolScope};
 use interlock_model::ModelInfo;
 use interlock_protocol::{
-    AgentName, ControlLevel, RunId, SessionId, SessionKind, Status, ToolDefinition, ToolName, WorkerId,
+    AgentName, ControlLevel, RunId, SessionId, Status, ToolDefinition, ToolName, WorkerId,
 };
 use interlock_store::Store;
 use jiff::Timestamp;
@@ -18,10 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::error::{Error, draw};
 use crate::live::{Broadcast, Live};
-use crate::options::{AgentOptions, ChainOptions, Controller, MAX_ITERATIONS, StageOptions, Success};
+use crate::options::{AgentOptions, Controller, MAX_ITERATIONS, StageOptions, Success};
 use crate::registry::{RuleSet, ToolSet};
 use crate::settings::{LevelChange, Settings};
-use crate::submit::Submission;
 use crate::tape::{Shared, Tape};
 use crate::writes::Seen;
 
@@ -245,27 +244,6 @@ impl Inner {
                 provider: interlock_model::Provider::Scripted,
                 model: String::new(),
             },
-        }
-    }
-
-    pub(crate) fn chain_for(&self, submission: &Submission) -> Result<String, Error> {
-        let chains = &self.settings().chains;
-        match (&submission.kind, &submission.alert_type) {
-            (SessionKind::Chat, _) | (SessionKind::Chain, None) => Ok(QUESTION.to_owned()),
-            (SessionKind::Chain, Some(alert_type)) => {
-                let of_type = |chain: &ChainOptions| chain.alert_types.contains(alert_type);
-                let found = chains.iter().find(|(_, chain)| of_type(chain));
-                match found {
-                    Some((name, _)) => Ok(name.clone()),
-                    // A site that configured no chain still gets its alerts looked at.
-                    None if chains.is_empty() => Ok(QUESTION.to_owned()),
-                    None => Err(Error::unknown(
-                        "alert type",
-                        alert_type,
-                        chains.values().flat_map(|chain| &chain.alert_types),
-                    )),
-                }
-            }
         }
     }
 

@@ -25,6 +25,7 @@ mod engine;
 mod error;
 mod head;
 mod history;
+mod incidents;
 mod live;
 mod masking;
 mod observe;
@@ -54,6 +55,7 @@ pub use engine::{Checkpoint, Engine, Moment, OPERATOR, Overrides, QUESTION, Setu
 pub use error::Error;
 pub use head::{head, head_of, recorded};
 pub use history::{Entry, History, Results, TooLong};
+pub use incidents::{Alert, AlertMapping, AlertOptions, Rejected, Taken, TakenAlerts, UnknownTypes};
 pub use live::Live;
 pub use masking::MaskedLog;
 pub use options::{

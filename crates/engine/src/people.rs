@@ -137,7 +137,7 @@ impl Engine {
             Arc::clone(inner),
             claim.clone(),
             run.id.clone(),
-            (snapshot.session.submitted.at, tape),
+            (&snapshot.session.submitted, tape),
             cancel.clone(),
             CancellationToken::new(),
         );

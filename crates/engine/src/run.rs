@@ -96,7 +96,7 @@ pub(crate) async fn run(
         engine,
         claim,
         run.id.clone(),
-        (snapshot.session.submitted.at, tape),
+        (&snapshot.session.submitted, tape),
         cancel,
         draining,
     );
@@ -597,6 +597,8 @@ impl Session<'_> {
                     source,
                 })?;
             agent.messages = agent.messages.max(message.number);
+            // What its alerts said while it paused is news.
+            agent.heard = agent.heard.max(Some(message.at));
             agent.history.push(entry);
         }
         for (execution, interactions, timeline) in &self.snapshot.numbers {

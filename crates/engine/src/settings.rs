@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Engine, Inner, Overrides};
 use crate::error::{Error, written};
+use crate::incidents::AlertOptions;
 use crate::options::{AgentOptions, ChainOptions, Defaults, Limits};
 use crate::prompt::Prompts;
 use crate::registry::ToolSet;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub level: ControlLevel,
     /// Whether the owner of a session may approve its holds.
     pub four_eyes: FourEyes,
+    /// How alerts become incidents.
+    pub alerts: AlertOptions,
 }
 
 /// A change of the configured level: sessions that were submitted before it get no more than it allows.

@@ -5,7 +5,7 @@ use interlock_store::{NewSession, Submitted};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::engine::{Engine, Overrides};
+use crate::engine::{Engine, Overrides, QUESTION};
 use crate::error::{Error, draw, written};
 use crate::masking;
 use crate::writes::{ASKED, QUESTION_HASH, deed};
@@ -29,7 +29,7 @@ pub struct Submission {
     pub priority: i32,
     /// Two submissions with the same key are one session.
     pub idempotency_key: Option<String>,
-    /// What an alert is about: while a session with the same one is open, a repeated alert joins it.
+    /// What tells an alert from others: a repeated alert joins the incident that is open.
     pub fingerprint: Option<String>,
     /// What differs from the configuration.
     pub overrides: Overrides,
@@ -79,7 +79,10 @@ impl Engine {
     pub async fn submit_or_join(&self, submission: Submission) -> Result<(SessionId, bool), Error> {
         let setup = self.settings();
         let now = Timestamp::now();
-        let chain = self.inner.chain_for(&submission)?;
+        let chain = match submission.kind {
+            SessionKind::Chat => QUESTION.to_owned(),
+            SessionKind::Chain => self.alert_chain(submission.alert_type.as_deref())?,
+        };
         // Found out now, not when a worker has it.
         let overrides = written(
             "the overrides",
@@ -107,26 +110,25 @@ impl Engine {
                 submission.input.len()
             )));
         }
-        let masker = match submission.kind {
-            SessionKind::Chain => setup.masker.for_alerts(),
-            SessionKind::Chat => &setup.masker,
-        };
+        if submission.kind == SessionKind::Chain {
+            return self.submit_alert(submission).await;
+        }
+        let masker = &setup.masker;
         let input = masking::input(masker, &submission.input).await;
-        let alert_type = submission.alert_type.map(|name| masking::line(masker, &name));
         let id = SessionId::from_bytes(draw()?);
         let session = NewSession {
             id: id.clone(),
             kind: submission.kind,
-            title: title(&input, alert_type.as_deref()),
+            title: title(&input, None),
             channel: submission.channel,
             owner: submission.owner,
-            alert_type,
+            alert_type: None,
             chain,
             input,
             level: submission.level.unwrap_or(setup.level),
             priority: submission.priority,
             idempotency_key: submission.idempotency_key.map(|key| masking::key(masker, key)),
-            fingerprint: submission.fingerprint.map(|key| masking::key(masker, key)),
+            fingerprint: None,
             options: overrides,
             at: now,
         };
@@ -193,7 +195,7 @@ impl Engine {
 }
 
 /// A title: what an alert is called, or the first line.
-fn title(input: &str, alert_type: Option<&str>) -> String {
+pub(crate) fn title(input: &str, alert_type: Option<&str>) -> String {
     let structured = input.trim_start().starts_with(['{', '[']);
     let named = structured.then(|| alert_title(input)).flatten();
     let text = match &named {

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use interlock_gate::{FileBefore, KillSwitch, NameEntry, Refusal, World};
 use interlock_model::Models;
-use interlock_protocol::{EventBody, ExecutionId, Expectation, RunId, SessionId, StageId, ToolCall};
-use interlock_store::{Batch, Claim, Error as StoreError, Record};
+use interlock_protocol::{
+    EventBody, ExecutionId, Expectation, RunId, SessionId, SessionKind, StageId, ToolCall,
+};
+use interlock_store::{Batch, Claim, Error as StoreError, NewSession, Record};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +47,8 @@ pub(crate) struct Work {
     pub(crate) run: RunId,
     /// When the session was submitted.
     submitted_at: Timestamp,
+    /// Whether it is about an alert, which may say more later.
+    pub(crate) is_alert: bool,
     /// The catalogue that the run has, from its beginning to its end.
     pub(crate) tools: Arc<RuleSet>,
     /// Its models, in the same way.
@@ -66,14 +70,15 @@ impl Work {
         engine: Arc<Inner>,
         claim: Claim,
         run: RunId,
-        (submitted_at, tape): (Timestamp, Tape),
+        (submitted, tape): (&NewSession, Tape),
         cancel: CancellationToken,
         draining: CancellationToken,
     ) -> Self {
         let settings = engine.settings();
         let deadline = Instant::now() + settings.limits.session;
         Self {
-            submitted_at,
+            submitted_at: submitted.at,
+            is_alert: submitted.kind == SessionKind::Chain,
             models: settings.models.clone(),
             prompts: Arc::clone(&settings.prompts),
             limits: settings.limits.clone(),

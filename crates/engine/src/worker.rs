@@ -212,6 +212,9 @@ impl Engine {
                     if let Err(error) = self.expire_holds().await {
                         tracing::error!(%error, "holds whose time is up cannot be ended");
                     }
+                    if let Err(error) = self.start_waiting().await {
+                        tracing::error!(%error, "sessions for incidents cannot start");
+                    }
                     continue;
                 }
                 () = draining.cancelled() => {

@@ -182,6 +182,10 @@ machine_id!(
     SessionId, "ses"
 );
 machine_id!(
+    /// What an alert is about, from its first notice until it is resolved.
+    IncidentId, "inc"
+);
+machine_id!(
     /// One stage of a session.
     StageId, "stg"
 );

@@ -21,6 +21,7 @@ pub mod hash;
 pub mod head;
 pub mod id;
 pub mod identity;
+pub mod incident;
 pub mod mode;
 pub mod name;
 pub mod proposal;
@@ -46,10 +47,11 @@ pub use head::{
     WriteNotRun,
 };
 pub use id::{
-    AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, Label, PermitId,
-    ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,
+    AgentName, ArgumentName, CallId, CategoryName, EventId, EvidenceId, ExecutionId, HoldId, IncidentId,
+    Label, PermitId, ReceiptId, RuleName, RunId, Sequence, SessionId, StageId, ToolName, UserId, WorkerId,
 };
 pub use identity::{Identity, IdentityChange, IdentityFact};
+pub use incident::{IncidentEventKind, IncidentStatus, Severity};
 pub use mode::{ControlLevel, Mode, Role};
 pub use name::{name_key, short_name};
 pub use proposal::{Arguments, Proposal, ToolCall};

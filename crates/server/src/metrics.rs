@@ -27,6 +27,10 @@ const TIDY: Duration = Duration::from_secs(10);
 /// Every counter, and what it counts.
 const COUNTERS: &[(&str, &str)] = &[
     (
+        "interlock_alert_total",
+        "Alerts that arrived, by what became of them",
+    ),
+    (
         "interlock_agentic_iterations_total",
         "Turns between a model and the gate",
     ),

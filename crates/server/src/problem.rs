@@ -266,6 +266,7 @@ impl From<interlock_store::Error> for Problem {
             Error::Ambiguous { .. } | Error::Unstorable { .. } => {
                 Self::new(Code::InvalidInput, error.to_string())
             }
+            Error::IncidentStands { .. } => Self::new(Code::Conflict, error.to_string()),
             Error::QueueFull { .. } => Self::new(Code::QueueFull, error.to_string()).retry_after(5),
             _ if error.is_storage() => {
                 tracing::error!(%error, "the store does not work");

@@ -1,6 +1,8 @@
 //! What can go wrong, for the person who reads it: what happened, and what to do next.
 
-use interlock_protocol::{HoldId, PermitId, ResourceId, SessionId, Status, UserId};
+use interlock_protocol::{
+    HoldId, IncidentId, IncidentStatus, PermitId, ResourceId, SessionId, Status, UserId,
+};
 use jiff::Timestamp;
 
 use crate::{Location, SchemaChange, Switch};
@@ -329,6 +331,14 @@ pub enum Error {
         status: Status,
         /// What was to be done.
         wanted: &'static str,
+    },
+    /// An incident does not stand where that can be done.
+    #[error("the incident `{incident}` is {status} already; reload it to see what happened")]
+    IncidentStands {
+        /// The incident.
+        incident: IncidentId,
+        /// Where it stands.
+        status: IncidentStatus,
     },
 }
 

@@ -1,4 +1,4 @@
-//! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces, notes.
+//! Keeps everything: sessions, queue, events, approvals, receipts, evidence, traces, notes, incidents.
 //!
 //! A session leaves [`Record`]s behind. They come in [`Batch`]es, which are kept together or not at all, and only
 //! the newest [`Claim`] on a session may bring them. What must happen once happens once because the database says
@@ -27,6 +27,7 @@ mod derive;
 mod error;
 mod exposure;
 mod feed;
+mod incidents;
 mod lists;
 mod location;
 mod mark;
@@ -51,6 +52,10 @@ pub use audit::{AuditEntry, AuditFilter, AuditVerified, Deed};
 pub use error::Error;
 pub use exposure::Exposure;
 pub use feed::{Feed, FeedPage, Placed};
+pub use incidents::{
+    Filed, Incident, IncidentCounts, IncidentEvent, IncidentMove, IncidentNews, IncidentQuery,
+    IncidentSession, NewAlert, RejectedAlert,
+};
 pub use lists::{
     Counts, DecisionFilter, DecisionRow, FilterOptions, ListedSession, SessionPage, SessionQuery, SortBy,
     Tally, ToolUse, UsageBy, UsageRow,

@@ -341,6 +341,7 @@ impl Store {
             while on!(self, purge_one(before(days)))? {
                 retained.purged += 1;
             }
+            while on!(self, purge_incidents(before(days)))? > 0 {}
         }
         Ok(retained)
     }
@@ -351,7 +352,7 @@ impl Store {
     }
 
     /// There may be something for a worker to do, and something was told.
-    fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.work.send_modify(|count| *count = count.wrapping_add(1));
         self.tell();
     }

@@ -26,7 +26,7 @@ function useFresh(): void {
   useChannel('sessions', () => {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      for (const key of ['overview', 'approvals', 'sessions']) void queries.invalidateQueries({ queryKey: [key] });
+      for (const key of ['overview', 'approvals', 'sessions', 'incidents', 'incident']) void queries.invalidateQueries({ queryKey: [key] });
     }, 150);
   });
   // What passed by while the line was down has no event: ask for everything on the screen.
@@ -57,12 +57,14 @@ function Shell() {
   const navigate = useNavigate();
   const said = useWaiting(approvals.data?.approvals);
   const waiting = approvals.data?.approvals.length ?? overview.data?.open_holds ?? 0;
+  const totals = overview.data?.incidents;
+  const counts = { waiting, incidents: totals ? totals.critical + totals.warning + totals.info : 0, critical: totals?.critical ?? 0 };
   const path = useRouterState({ select: (state) => state.location.pathname });
   useFresh();
   return (
     <div className="frame">
       <a href="#main" className="skip">Skip to content</a>
-      <Nav waiting={waiting} />
+      <Nav counts={counts} />
       <header className="top">
         <LevelPill />
         {overview.data?.demo && <span className="demo" title="This is a simulated cluster. Everything works, but no real machine is changed.">Demo</span>}
@@ -83,7 +85,7 @@ function Shell() {
         )}
         <Outlet />
       </main>
-      <BottomNav waiting={waiting} />
+      <BottomNav counts={counts} />
       <div role="status" aria-live="assertive" className="off-screen">{said}</div>
       <ShortcutsHelp />
       {PLACES.map((place) => <Goto key={place.to} place={place} />)}

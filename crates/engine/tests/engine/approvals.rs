@@ -411,7 +411,7 @@ async fn without_the_audit_log_nothing_is_approved() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn repeated_alerts_join_the_open_session_also_when_they_come_at_once() {
+async fn repeated_alerts_join_the_open_incident_also_when_they_come_at_once() {
     let lab = Lab::new(Wish::replies([says("Nothing to do."), says("Again.")]));
     let alert = || Submission {
         fingerprint: Some("disk-full@web".to_owned()),
@@ -439,9 +439,9 @@ async fn repeated_alerts_join_the_open_session_also_when_they_come_at_once() {
     assert_eq!(title, "DiskFull");
     let outcome = lab.engine.work_on(&sessions[0]).await.unwrap();
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
-    // What ended is not joined: it happened again.
+    // The session has ended, the incident has not: the alert only repeats.
     let (again, is_new) = lab.engine.submit_or_join(alert()).await.unwrap();
-    assert!(is_new && again != sessions[0]);
+    assert!(!is_new && again == sessions[0]);
 }
 
 #[tokio::test]

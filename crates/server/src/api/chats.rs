@@ -60,7 +60,7 @@ async fn ask(
     };
     super::alerts::not_empty("message", &submission.input)?;
     let session = app.engine().submit(submission).await?;
-    Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))
+    Ok((StatusCode::ACCEPTED, Json(super::accepted(&session))))
 }
 
 /// Ask a follow-up question.
@@ -93,5 +93,5 @@ async fn ask_again(
         Some(model) => engine.ask_another(&session, by, &message, &model).await?,
         None => engine.ask_again(&session, by, &message).await?,
     }
-    Ok((StatusCode::ACCEPTED, Json(super::accepted(&session, false))))
+    Ok((StatusCode::ACCEPTED, Json(super::accepted(&session))))
 }

@@ -10,7 +10,7 @@ use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use interlock_protocol::{EvidenceId, HoldId, ResourceId, SessionId};
+use interlock_protocol::{EvidenceId, HoldId, IncidentId, ResourceId, SessionId};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -33,6 +33,22 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
         let bytes = read(body).await?;
         serde_json::from_slice(&bytes)
             .map(|Object(form)| Self(form))
+            .map_err(|error| unreadable(&error))
+    }
+}
+
+/// Any JSON body.
+pub(crate) struct SentJson(pub(crate) serde_json::Value);
+
+impl<S: Send + Sync> FromRequest<S> for SentJson {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        is_json(&parts.headers)?;
+        let bytes = read(body).await?;
+        serde_json::from_slice(&bytes)
+            .map(Self)
             .map_err(|error| unreadable(&error))
     }
 }
@@ -65,7 +81,7 @@ async fn read(body: Body) -> Result<bytes::Bytes, Problem> {
             if said.contains("length limit exceeded") {
                 return Problem::new(
                     Code::TooLarge,
-                    "the body is larger than this server takes (`server.limits.body_bytes`)",
+                    "the body is larger than this server takes (`server.limits.body_bytes`, for alerts `server.limits.alert_bytes`)",
                 )
                 .hint("send less at once");
             }
@@ -159,6 +175,7 @@ macro_rules! in_path {
 in_path! {
     SessionId = "session",
     HoldId = "approval",
+    IncidentId = "incident",
     EvidenceId = "evidence",
     ResourceId = "resource",
 }

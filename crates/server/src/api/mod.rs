@@ -1,5 +1,6 @@
 //! The handlers: one module for each kind of thing.
 
+mod alert_forms;
 mod alerts;
 pub(crate) mod answers;
 mod approvals;
@@ -14,6 +15,7 @@ mod forms;
 mod health;
 mod hold;
 mod hold_run;
+mod incidents;
 mod markdown;
 mod measurements;
 mod models;
@@ -42,6 +44,7 @@ pub(crate) fn routes() -> Routes {
     health::routes()
         .and(overview::routes())
         .and(alerts::routes())
+        .and(incidents::routes())
         .and(chats::routes())
         .and(sessions::routes())
         .and(session::routes())
@@ -58,11 +61,11 @@ pub(crate) fn routes() -> Routes {
         .and(settings::routes())
 }
 
-/// What became of a submission.
-fn accepted(session: &SessionId, duplicate: bool) -> Accepted {
+/// What became of a question.
+fn accepted(session: &SessionId) -> Accepted {
     Accepted {
         session: session.to_string(),
-        status: if duplicate { "duplicate" } else { "queued" }.to_owned(),
+        status: "queued".to_owned(),
         url: format!("/sessions/{session}"),
     }
 }

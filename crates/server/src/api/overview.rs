@@ -15,7 +15,7 @@ use crate::access::{Access, Caller};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::routes::Routes;
-use crate::wire::{Overview, ResumeWrites, StatusCount, StopWrites, Writes};
+use crate::wire::{IncidentTotals, Overview, ResumeWrites, StatusCount, StopWrites, Writes};
 
 /// The routes.
 pub(crate) fn routes() -> Routes {
@@ -38,11 +38,18 @@ async fn overview(State(app): State<App>) -> Result<Json<Overview>, Problem> {
     let setup = app.engine().settings();
     let counts = app.store().counts().await?;
     let writes = app.engine().writes().await?;
+    let incidents = app.store().incident_counts().await?;
     Ok(Json(Overview {
         mode: Mode::Normal.to_string(),
         level: setup.level.into(),
         four_eyes: setup.four_eyes == FourEyes::On,
         writes: writes_form(writes),
+        incidents: IncidentTotals {
+            critical: incidents.critical,
+            warning: incidents.warning,
+            info: incidents.info,
+            waiting: incidents.waiting,
+        },
         open_holds: counts.open_holds,
         sessions: counts
             .by_status

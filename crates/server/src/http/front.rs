@@ -98,6 +98,29 @@ pub(super) async fn in_time(State(limit): State<Duration>, request: Request, nex
     }
 }
 
+/// How large the body of a request may be, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BodyRoom {
+    /// Where alerts are taken.
+    pub(super) alerts: usize,
+    /// Everywhere else.
+    pub(super) others: usize,
+}
+
+/// Bodies have a length that their route takes. One that says its length is refused before it is read.
+pub(super) async fn body_room(State(room): State<BodyRoom>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let brings_alerts = path == "/api/v1/alerts" || path.starts_with("/api/v1/alerts/");
+    let room = if brings_alerts { room.alerts } else { room.others };
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
+    if said.is_some_and(|said| said > room) {
+        return as_problem(StatusCode::PAYLOAD_TOO_LARGE, "").into_response();
+    }
+    next.run(request.map(|body| Body::new(http_body_util::Limited::new(body, room))))
+        .await
+}
+
 /// Errors that a library wrote as plain text leave as problems like all others. What any of them repeats of a request, a
 /// record or another server is masked.
 pub(super) async fn problems(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -183,7 +206,7 @@ fn as_problem(status: StatusCode, said: &str) -> Problem {
     let (code, detail) = match status {
         StatusCode::PAYLOAD_TOO_LARGE => (
             Code::TooLarge,
-            "the body is larger than this server takes (`server.limits.body_bytes`)",
+            "the body is larger than this server takes (`server.limits.body_bytes`, for alerts `server.limits.alert_bytes`)",
         ),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
             Code::UnsupportedMediaType,

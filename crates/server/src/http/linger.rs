@@ -15,7 +15,7 @@ use http::header;
 
 /// How long, and how many bytes, whoever is refused may go on sending.
 const LONGEST: Duration = Duration::from_secs(2);
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 24 * 1024 * 1024;
 
 /// A body that can be taken back from whoever did not read it.
 #[derive(Clone)]

@@ -18,7 +18,6 @@ use axum::response::{IntoResponse as _, Response};
 use interlock_config::ServerLimits;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::limit::RequestBodyLimitLayer;
 
 pub(crate) use front::{changes, is_upgrade};
 pub(crate) use headers::{Styles, policy};
@@ -31,14 +30,17 @@ use crate::problem::{Code, Problem};
 /// Everything that is served, with everything that a request passes on the way.
 pub(crate) fn service(app: &App, site: &Arc<Site>, limits: &ServerLimits) -> Router {
     let (routes, _, _) = crate::routes::all().split();
+    let bytes = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let room = front::BodyRoom {
+        alerts: bytes(limits.alert_bytes),
+        others: bytes(limits.body_bytes),
+    };
     routes
         .fallback(crate::page::serve)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone())
         .layer(from_fn_with_state(app.clone(), crate::auth::identify))
-        .layer(RequestBodyLimitLayer::new(
-            usize::try_from(limits.body_bytes).unwrap_or(usize::MAX),
-        ))
+        .layer(from_fn_with_state(room, front::body_room))
         .layer(from_fn_with_state(limits.request_timeout.get(), front::in_time))
         .layer(from_fn(secrets::mark))
         .layer(from_fn_with_state(app.clone(), front::problems))

@@ -2,6 +2,7 @@
 //! `From` next to the handler that needs it. The dashboard's types are generated from these.
 
 mod approval;
+mod incident;
 mod object;
 mod people;
 mod problem;
@@ -11,6 +12,7 @@ mod whole;
 mod words;
 
 pub use approval::*;
+pub use incident::*;
 pub(crate) use object::Object;
 pub use people::*;
 pub use problem::*;

@@ -1,7 +1,5 @@
 //! Sessions: lists, details, timelines, events.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,34 +8,6 @@ use super::{
     ControlLevel, HeadTone, NotRunReason, Outcome, RecordState, SessionKind, Status, Support, ToolKind,
     Verification, Withheld,
 };
-
-/// An alert.
-#[derive(Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewAlert {
-    /// Its type, which picks the chain. Left out, the one that the configuration has for alerts without a type.
-    #[serde(default)]
-    #[schema(min_length = 1, max_length = 128)]
-    pub alert_type: Option<String>,
-    /// What it says: any JSON, or text.
-    pub data: serde_json::Value,
-    /// A runbook, as text, that agents are shown.
-    #[serde(default)]
-    #[schema(max_length = 65536)]
-    pub runbook: Option<String>,
-    /// Two submissions with the same key are one session, for ever.
-    #[serde(default)]
-    #[schema(min_length = 1, max_length = 256)]
-    pub idempotency_key: Option<String>,
-    /// What it is about: while a session with the same fingerprint is open, a repeated alert joins it.
-    #[serde(default)]
-    #[schema(min_length = 1, max_length = 256)]
-    pub fingerprint: Option<String>,
-    /// Higher goes first.
-    #[serde(default, deserialize_with = "super::whole::whole")]
-    #[schema(minimum = -100, maximum = 100)]
-    pub priority: i32,
-}
 
 /// A question.
 #[derive(Clone, Deserialize, ToSchema)]
@@ -74,57 +44,6 @@ pub struct Accepted {
     pub status: String,
     /// Where to look at it.
     pub url: String,
-}
-
-/// What became of many submissions.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct AcceptedList {
-    /// One for each, in order.
-    pub accepted: Vec<Accepted>,
-    /// How many were passed over because they are resolved.
-    pub resolved: u32,
-}
-
-/// What Alertmanager sends to a webhook (version 4). What is not named here is passed over: it is Alertmanager's form.
-#[derive(Clone, Deserialize, ToSchema)]
-pub struct AlertmanagerPush {
-    /// The alerts, at most 100.
-    #[serde(deserialize_with = "super::object::objects")]
-    #[schema(max_items = 100)]
-    pub alerts: Vec<AlertmanagerAlert>,
-}
-
-/// One alert of Alertmanager.
-#[derive(Clone, Serialize, Deserialize, ToSchema)]
-pub struct AlertmanagerAlert {
-    /// `firing` or `resolved`.
-    pub status: AlertmanagerStatus,
-    /// What it is: `alertname` and the rest.
-    #[serde(default)]
-    pub labels: BTreeMap<String, String>,
-    /// What is written about it: `summary`, `description`, `runbook_url`.
-    #[serde(default)]
-    pub annotations: BTreeMap<String, String>,
-    /// Since when.
-    #[serde(default, rename = "startsAt", skip_serializing_if = "Option::is_none")]
-    pub starts_at: Option<String>,
-    /// Where it comes from.
-    #[serde(default, rename = "generatorURL", skip_serializing_if = "Option::is_none")]
-    pub generator_url: Option<String>,
-    /// What it is about, as Alertmanager tells it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 256)]
-    pub fingerprint: Option<String>,
-}
-
-/// Where an alert of Alertmanager stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AlertmanagerStatus {
-    /// It fires.
-    Firing,
-    /// It does not fire any more.
-    Resolved,
 }
 
 /// A session in a list.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ActionTaken, ControlLevel, FailureKind, Status, ToolKind};
+use super::{ActionTaken, ControlLevel, FailureKind, IncidentTotals, Status, ToolKind};
 
 /// What the frame of the page and the overview show.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -17,6 +17,8 @@ pub struct Overview {
     pub four_eyes: bool,
     /// Whether all writes are stopped.
     pub writes: Writes,
+    /// How many incidents are open.
+    pub incidents: IncidentTotals,
     /// How many holds wait.
     pub open_holds: u64,
     /// How many sessions stand where.

@@ -102,3 +102,17 @@ pub enum Scope {
     /// People and tokens.
     Admin,
 }
+mirror! {
+    /// How bad an incident is.
+    Severity = interlock_protocol::Severity { Critical, Warning, Info }
+}
+mirror! {
+    /// Where an incident stands.
+    IncidentStatus = interlock_protocol::IncidentStatus { Open, Acknowledged, Mitigated, Resolved }
+}
+mirror! {
+    /// What happened to an incident.
+    IncidentEventKind = interlock_protocol::IncidentEventKind {
+        Opened, Repeated, Reopened, SessionStarted, Acknowledged, Mitigated, AlertResolved, Resolved, HoldsWithdrawn,
+    }
+}

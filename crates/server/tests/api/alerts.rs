@@ -1,5 +1,6 @@
 //! Alerts and questions in.
 
+use interlock_engine::UnknownTypes;
 use interlock_protocol::SessionId;
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ async fn an_alert_becomes_one_session() {
         .ok(200);
     assert_eq!(
         text(&first, "url"),
-        format!("/sessions/{}", text(&first, "session"))
+        format!("/incidents/{}", text(&first, "incident"))
     );
     let facts = [
         "owner",
@@ -51,7 +52,7 @@ async fn an_alert_becomes_one_session() {
         ])
     );
 
-    // The same key is the same session for ever, whichever way it came.
+    // The same key is the same incident for ever, whichever way it came.
     let keyed = alert(json!({"idempotency_key": "k-1"}));
     let one = place.post("olga", "/alerts", &keyed).await.ok(202);
     assert_eq!(one["status"], "queued");
@@ -70,7 +71,7 @@ async fn an_alert_becomes_one_session() {
         .json(&keyed);
     assert_eq!(place.send(differ).await.problem().0, 400);
 
-    // The same fingerprint is the same session while that one is open.
+    // The same fingerprint is the same incident while that one is open, also after its session has ended.
     let printed = alert(json!({"fingerprint": "nginx@web"}));
     let one = place.post("olga", "/alerts", &printed).await.ok(202);
     let again = place.post("olga", "/alerts", &printed).await.ok(202);
@@ -88,14 +89,35 @@ async fn an_alert_becomes_one_session() {
         "ended"
     );
     let later = place.post("olga", "/alerts", &printed).await.ok(202);
-    assert_eq!(later["status"], "queued");
-    assert_ne!(later["session"], one["session"]);
+    assert_eq!(
+        (&later["status"], &later["session"]),
+        (&json!("duplicate"), &one["session"])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_type_that_no_chain_has_is_refused_with_those_that_have_one() {
     let place = Place::new(Wish::default()).await;
     let body = json!({"alert_type": "nosuch", "data": "x"});
+    // Left to itself, the chain for alerts without a type looks at it.
+    let accepted = place.post("olga", "/alerts", &body).await.ok(202);
+    let path = format!("/sessions/{}", text(&accepted, "session"));
+    assert_eq!(place.get("vera", &path).await.ok(200)["chain"], "question");
+
+    let mut settings = (*place.engine.settings()).clone();
+    settings.alerts.unknown_types = UnknownTypes::Reject;
+    place.engine.reconfigure(settings).await.unwrap();
+    let push =
+        json!({"alerts": [{"labels": {"alertname": "nosuch"}}, {"labels": {"alertname": "disk_full"}}]});
+    for path in ["/alerts/alertmanager", "/alerts/grafana"] {
+        let list = place.post("olga", path, &push).await.ok(202);
+        assert_eq!(list["rejected"], 1, "{list:#}");
+        assert!(
+            text(&list["accepted"][0], "reason").contains("service_down"),
+            "{list:#}"
+        );
+        assert_eq!(list["accepted"][1]["incident"].is_string(), true, "{list:#}");
+    }
     let answer = place.post("olga", "/alerts", &body).await;
     assert_eq!(answer.problem(), (400, "INVALID_INPUT".to_owned()));
     let said = answer.json();
@@ -120,7 +142,7 @@ async fn a_runbook_is_marked_as_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_alertmanager_sends_becomes_a_session_for_each_alert_that_fires() {
+async fn what_alertmanager_sends_becomes_an_incident_for_each_alert_that_fires() {
     let place = Place::new(Wish::default()).await;
     let push = json!({
         "version": "4", "receiver": "interlock", "status": "firing", "groupKey": "{}", "truncatedAlerts": 0,
@@ -135,23 +157,24 @@ async fn what_alertmanager_sends_becomes_a_session_for_each_alert_that_fires() {
     let list = place.post("olga", "/alerts/alertmanager", &push).await.ok(202);
     assert_eq!(list["resolved"], 1);
     let accepted = list["accepted"].as_array().unwrap();
-    assert_eq!(accepted.len(), 2, "{list:#}");
+    let outcomes: Vec<&str> = accepted.iter().map(|one| text(one, "status")).collect();
+    assert_eq!(outcomes, ["queued", "ignored", "queued"], "{list:#}");
     let types: Vec<Value> = {
         let mut types = Vec::new();
-        for one in accepted {
+        for one in accepted.iter().filter(|one| one["session"].is_string()) {
             let path = format!("/sessions/{}", text(one, "session"));
             types.push(place.get("vera", &path).await.ok(200)["alert_type"].clone());
         }
         types
     };
-    assert_eq!(types, [json!("service_down"), json!(null)]);
+    assert_eq!(types, [json!("service_down"), json!("NoChainForThis")]);
     // Alertmanager sends what still fires again and again.
     let again = place.post("olga", "/alerts/alertmanager", &push).await.ok(202);
     let sessions = |list: &Value| -> Vec<String> {
         let accepted = list["accepted"].as_array().unwrap();
         accepted
             .iter()
-            .map(|one| text(one, "session").to_owned())
+            .filter_map(|one| one["session"].as_str().map(str::to_owned))
             .collect()
     };
     assert_eq!(sessions(&again), sessions(&list));
@@ -159,19 +182,32 @@ async fn what_alertmanager_sends_becomes_a_session_for_each_alert_that_fires() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_too_many_wait_the_next_is_told_to_come_later() {
+async fn when_too_many_wait_a_question_is_refused_and_an_alert_is_kept() {
     let place = Place::new(Wish {
         max_pending: 1,
         ..Wish::default()
     })
     .await;
-    place.alert("one").await;
+    let first = place.alert("one").await;
+    let answer = place.post("olga", "/chats", &json!({"message": "hello?"})).await;
+    assert_eq!(answer.problem(), (429, "QUEUE_FULL".to_owned()));
+    assert!(answer.headers.contains_key("retry-after"));
+    // An alert is kept, and its session starts when there is room.
     let body = json!({"alert_type": "service_down", "data": "two"});
-    for (path, body) in [("/alerts", body), ("/chats", json!({"message": "hello?"}))] {
-        let answer = place.post("olga", path, &body).await;
-        assert_eq!(answer.problem(), (429, "QUEUE_FULL".to_owned()));
-        assert!(answer.headers.contains_key("retry-after"));
-    }
+    let kept = place.post("olga", "/alerts", &body).await.ok(202);
+    assert_eq!(
+        (&kept["status"], &kept["session"]),
+        (&json!("waiting"), &Value::Null)
+    );
+    let path = format!("/incidents/{}", text(&kept, "incident"));
+    assert_eq!(place.get("vera", &path).await.ok(200)["waiting"], true);
+    place.work(&first).await;
+    place.engine.start_waiting().await.unwrap();
+    let now = place.get("vera", &path).await.ok(200);
+    assert_eq!(
+        (&now["waiting"], &now["session"]["status"]),
+        (&json!(false), &json!("pending"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

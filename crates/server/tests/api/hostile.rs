@@ -98,7 +98,7 @@ async fn what_is_wrong_is_told_and_never_a_mistake_of_ours() {
             "POST",
             "/alerts/alertmanager",
             JSON,
-            br#"{"alerts":[{"status":"odd"}]}"#,
+            br#"{"alerts":{"status":"odd"}}"#,
             400,
             "INVALID_INPUT",
         ),
@@ -326,7 +326,17 @@ async fn what_is_too_large_is_refused() {
         let frame = r#"{"data":""}"#.len();
         format!("{{\"data\":\"{}\"}}", "x".repeat(bytes - frame))
     };
-    for (bytes, status) in [(most, 202), (most + 1, 413), (most * 3, 413)] {
+    // Questions have less room than alerts.
+    let question = |bytes: usize| body(bytes).replace("data", "message");
+    for (bytes, status) in [(most - 3, 400), (most - 2, 413)] {
+        let request = place
+            .request(Some("olga"), "POST", "/api/v1/chats")
+            .header("content-type", "application/json")
+            .body(question(bytes));
+        assert_eq!(place.send(request).await.status, status, "{bytes}");
+    }
+    let most = 16 * most;
+    for (bytes, status) in [(most, 202), (most + 1, 413), (most + most / 4, 413)] {
         let request = place
             .request(Some("olga"), "POST", "/api/v1/alerts")
             .header("content-type", "application/json")

@@ -12,6 +12,7 @@ mod altered;
 mod decide;
 mod description;
 mod hostile;
+mod incidents;
 mod looking;
 mod not_run;
 #[path = "../support/parts.rs"]

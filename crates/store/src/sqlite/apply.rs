@@ -50,6 +50,7 @@ pub(crate) fn apply(conn: &Connection, batch: &Prepared) -> Result<Applied, Faul
                 error,
             } => {
                 let stands = set_status(conn, key, batch.at, *status, answer.as_deref(), error.as_deref())?;
+                super::incidents::session_ended(conn, key, batch.at, stands)?;
                 if stands == Status::Pending && *status == Status::Held {
                     to_tell = Some(stands);
                 }

@@ -262,6 +262,14 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ),
     ("sessions", "took", "computed from two columns that are covered"),
     (
+        "incidents",
+        "*",
+        "what alerts said; what people did to an incident is in the audit log, and what was done about it in its sessions",
+    ),
+    ("incident_events", "*", "the same"),
+    ("incident_sessions", "*", "the same"),
+    ("rejected_alerts", "*", "alerts that nothing was done about"),
+    (
         "writers",
         "*",
         "which writes are in progress; a sealed session has none",

@@ -51,6 +51,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "timeline_calls",
         sql: include_str!("../../migrations/sqlite/0007_timeline_calls.sql"),
     },
+    Migration {
+        name: "incidents",
+        sql: include_str!("../../migrations/sqlite/0008_incidents.sql"),
+    },
 ];
 
 /// The newest schema of a list of migrations.

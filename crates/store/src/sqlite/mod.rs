@@ -9,6 +9,7 @@ mod disk;
 mod fault;
 mod feed;
 mod frozen;
+mod incidents;
 mod lists;
 mod lookups;
 mod migrate;

@@ -33,6 +33,7 @@ const BELONGINGS: &[&str] = &[
     "DELETE FROM executions WHERE key IN (SELECT key FROM executions WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM stages WHERE key IN (SELECT key FROM stages WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM runs WHERE key IN (SELECT key FROM runs WHERE session = ?1 LIMIT ?2)",
+    "DELETE FROM incident_sessions WHERE session = (SELECT id FROM sessions WHERE key = ?1) AND ?2",
     "DELETE FROM session_texts WHERE session = ?1 AND ?2",
 ];
 

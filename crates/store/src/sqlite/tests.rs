@@ -51,7 +51,7 @@ async fn a_migration_keeps_what_is_there_and_backs_it_up_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     with_a_setting(&path).await;
-    fs::write(folder.path().join("a.db.before-0008.bak"), "someone's own").unwrap();
+    fs::write(folder.path().join("a.db.before-0009.bak"), "someone's own").unwrap();
 
     let mut conn = Connection::open(&path).unwrap();
     migrate(&mut conn, Some(&path), &with(NEXT)).unwrap();
@@ -73,25 +73,26 @@ async fn a_migration_keeps_what_is_there_and_backs_it_up_first() {
             "seals",
             "catalogues",
             "timeline_calls",
+            "incidents",
             "next"
         ]
     );
     assert_eq!(
         names(folder.path()),
-        ["a.db", "a.db.before-0008.1.bak", "a.db.before-0008.bak"],
+        ["a.db", "a.db.before-0009.1.bak", "a.db.before-0009.bak"],
         "nothing is overwritten"
     );
-    let backup = folder.path().join("a.db.before-0008.1.bak");
+    let backup = folder.path().join("a.db.before-0009.1.bak");
     assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
     let old = Connection::open(&backup).unwrap();
     assert_eq!(look::setting(&old, "a").unwrap().as_deref(), Some("b"));
-    assert_eq!(super::migrate::version(&old), Ok(7));
+    assert_eq!(super::migrate::version(&old), Ok(8));
 
     migrate(&mut conn, Some(&path), &with(NEXT)).unwrap();
     assert_eq!(names(folder.path()).len(), 3, "nothing to do, nothing to back up");
     drop(conn);
     let refused = open(&Options::sqlite(&path)).err();
-    assert_eq!(refused, Some(Error::NewerSchema { found: 8, known: 7 }));
+    assert_eq!(refused, Some(Error::NewerSchema { found: 9, known: 8 }));
 }
 
 #[tokio::test]
@@ -101,7 +102,7 @@ async fn a_migration_that_fails_changes_nothing() {
     with_a_setting(&path).await;
     let mut conn = Connection::open(&path).unwrap();
     assert!(migrate(&mut conn, Some(&path), &with(BROKEN)).is_err());
-    assert_eq!(super::migrate::version(&conn), Ok(7));
+    assert_eq!(super::migrate::version(&conn), Ok(8));
     assert!(conn.prepare("SELECT * FROM half").is_err());
     drop(conn);
     let backend = open(&Options::sqlite(&path)).unwrap();

@@ -6,6 +6,7 @@ mod boundary;
 mod faults;
 mod feed;
 mod forged;
+mod incidents;
 mod laws;
 mod lists;
 mod marks;

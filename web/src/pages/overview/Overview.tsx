@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 
 import type { Schemas } from '../../api/client';
 import { useApi } from '../../api/hooks';
-import { plural } from '../../lib/format';
+import { count, plural } from '../../lib/format';
 import { useOverview } from '../../ui/frame/overview';
 import { LEVELS, modeSays } from '../../ui/frame/words';
 import { Icon } from '../../ui/icons';
@@ -18,6 +18,7 @@ import { Ago, Elapsed } from '../../ui/Time';
 import { ToneBadge, ToneIcon } from '../../ui/Tone';
 import { ApprovalCard } from '../approvals/ApprovalCard';
 import { useCards } from '../approvals/useCards';
+import { IncidentRow } from '../incidents/IncidentRow';
 import { Marks } from '../sessions/Marks';
 import { useLatest } from './latest';
 
@@ -29,6 +30,22 @@ function Section({ title, aside, children }: { title: string; aside?: ReactNode;
       <Group justify="space-between"><Title order={2} size="h5">{title}</Title>{aside}</Group>
       {children}
     </Stack>
+  );
+}
+
+/** What is wrong comes first: a session that has ended hides nothing. */
+function OpenIncidents() {
+  const query = useApi<Schemas['IncidentPage']>(['incidents'], '/incidents', { status: 'unresolved', limit: 5 }, { refetchInterval: 10_000 });
+  if (query.isPending) return null;
+  if (query.isError) return <Section title="Open incidents"><Failed error={query.error} retry={() => void query.refetch()} /></Section>;
+  const { incidents, total } = query.data;
+  const all = <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/incidents" />}>All incidents</Anchor>;
+  if (total === 0) return <Section title="Open incidents" aside={all}><Text size="sm" c="dimmed">No open incidents.</Text></Section>;
+  return (
+    <Section title={`Open incidents: ${total}`} aside={all}>
+      {incidents.map((incident) => <IncidentRow key={incident.id} incident={incident} />)}
+      {total > incidents.length && <Text size="sm" c="dimmed">and {count(total - incidents.length)} more</Text>}
+    </Section>
   );
 }
 
@@ -142,7 +159,7 @@ function Health({ overview }: { overview: Schemas['Overview'] }) {
   const bad = health.checks.filter((check) => !check.ok);
   const good = health.checks.filter((check) => check.ok);
   return (
-    <Section title="Health">
+    <Section title="Interlock’s own health">
       <Paper withBorder p="sm">
         <Stack gap="sm">
           <Group gap="sm">
@@ -182,6 +199,7 @@ export function Overview() {
     <Page title="Overview">
       <div className="overview">
         <Stack gap="xl">
+          <OpenIncidents />
           <NeedsMe />
           <Sessions />
         </Stack>

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { Icon, type IconName } from '../icons';
 
 export interface Place {
-  to: '/' | '/approvals' | '/sessions' | '/chat' | '/infrastructure' | '/tools' | '/models' | '/settings';
+  to: '/' | '/incidents' | '/approvals' | '/sessions' | '/chat' | '/infrastructure' | '/tools' | '/models' | '/settings';
   words: string;
   icon: IconName;
   key: string;
@@ -12,6 +12,7 @@ export interface Place {
 
 export const PLACES: readonly Place[] = [
   { to: '/', words: 'Overview', icon: 'overview', key: 'o' },
+  { to: '/incidents', words: 'Incidents', icon: 'bell', key: 'n' },
   { to: '/approvals', words: 'Approvals', icon: 'approvals', key: 'a' },
   { to: '/sessions', words: 'Sessions', icon: 'sessions', key: 's' },
   { to: '/chat', words: 'Chat', icon: 'chat', key: 'c' },
@@ -21,8 +22,21 @@ export const PLACES: readonly Place[] = [
   { to: '/settings', words: 'Settings', icon: 'settings', key: ',' },
 ];
 
-function Item({ place, waiting }: { place: Place; waiting: number }) {
-  const count = place.to === '/approvals' && waiting > 0 ? waiting : undefined;
+/** What is counted beside a page: open incidents, and approvals that wait. */
+export interface Counts {
+  incidents: number;
+  critical: number;
+  waiting: number;
+}
+
+function countFor(place: Place, counts: Counts): { count: number; tone: 'failed' | 'waiting'; words: string } | undefined {
+  if (place.to === '/approvals' && counts.waiting > 0) return { count: counts.waiting, tone: 'waiting', words: ', waiting: ' };
+  if (place.to === '/incidents' && counts.incidents > 0) return { count: counts.incidents, tone: counts.critical > 0 ? 'failed' : 'waiting', words: ', open: ' };
+  return undefined;
+}
+
+function Item({ place, counts }: { place: Place; counts: Counts }) {
+  const beside = countFor(place, counts);
   return (
     <Link
       to={place.to} className="nav-item" activeProps={{ 'aria-current': 'page' }} activeOptions={{ exact: place.to === '/', includeSearch: false }}
@@ -30,28 +44,28 @@ function Item({ place, waiting }: { place: Place; waiting: number }) {
     >
       <Icon name={place.icon} size={18} />
       <span className="nav-words">{place.words}</span>
-      {count !== undefined && <span className="nav-count" data-tone="waiting"><span className="off-screen">, waiting: </span>{count}</span>}
+      {beside && <span className="nav-count" data-tone={beside.tone}><span className="off-screen">{beside.words}</span>{beside.count}</span>}
     </Link>
   );
 }
 
 /** On the left; on a phone at the bottom, with the rest behind “More”. */
-export function Nav({ waiting }: { waiting: number }) {
+export function Nav({ counts }: { counts: Counts }) {
   return (
     <nav className="nav" aria-label="Pages">
       <Link to="/" className="brand" aria-label="Interlock, overview">
         <img src="/favicon.svg" alt="" width={20} height={20} />
         <span className="nav-words">Interlock</span>
       </Link>
-      {PLACES.map((place) => <Item key={place.to} place={place} waiting={waiting} />)}
+      {PLACES.map((place) => <Item key={place.to} place={place} counts={counts} />)}
     </nav>
   );
 }
 
-export function BottomNav({ waiting }: { waiting: number }) {
+export function BottomNav({ counts }: { counts: Counts }) {
   return (
     <nav className="bottom-nav" aria-label="Pages">
-      {PLACES.slice(0, 4).map((place) => <Item key={place.to} place={place} waiting={waiting} />)}
+      {PLACES.slice(0, 4).map((place) => <Item key={place.to} place={place} counts={counts} />)}
       <Menu position="top-end" width={200}>
         <Menu.Target>
           <button type="button" className="nav-item"><Icon name="menu" size={18} /><span className="nav-words">More</span></button>
