@@ -6,6 +6,7 @@ import { expect, type Page } from '@playwright/test';
 /** Every page that needs nothing to have happened: its name, its path, its first heading. */
 export const PAGES: [name: string, path: string, heading: string][] = [
   ['overview', '/', 'Overview'],
+  ['incidents', '/incidents', 'Incidents'],
   ['approvals', '/approvals', 'Approvals'],
   ['sessions', '/sessions', 'Sessions'],
   ['chat', '/chat', 'Ask about your infrastructure'],

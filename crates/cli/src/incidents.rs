@@ -110,7 +110,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 which => format!("/incidents?limit={}&status={}", arguments.limit, which.word()),
             };
             let page = client.get(&path).await?;
-            list(globals, page["incidents"].as_array().map_or(&[], Vec::as_slice))
+            list(
+                globals,
+                arguments.status,
+                page["incidents"].as_array().map_or(&[], Vec::as_slice),
+            )
         }
         (None, None) => {
             let store = open_existing_store(globals)?;
@@ -122,7 +126,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
                 limit: arguments.limit,
             };
             let (incidents, _) = store.incidents(&query).await?;
-            list(globals, &incidents.iter().map(form).collect::<Vec<_>>())
+            list(
+                globals,
+                arguments.status,
+                &incidents.iter().map(form).collect::<Vec<_>>(),
+            )
         }
         (Some(What::Show(one)), Some(client)) => {
             let id = remote_id(&client, &one.incident).await?;
@@ -314,10 +322,19 @@ fn doing(incident: &Value) -> String {
     }
 }
 
-fn list(globals: &Globals, incidents: &[Value]) -> Result<Ending, Failure> {
+fn list(globals: &Globals, which: Which, incidents: &[Value]) -> Result<Ending, Failure> {
     globals.print_lines(incidents, |paint| {
         if incidents.is_empty() {
-            return "no incidents; `interlock incidents --status all` also lists resolved ones\n".to_owned();
+            return match which {
+                Which::All => "no incidents\n",
+                Which::Unresolved => {
+                    "no open incidents; `interlock incidents --status all` also lists resolved ones\n"
+                }
+                Which::Open | Which::Acknowledged | Which::Mitigated | Which::Resolved => {
+                    "no incident has this status; `interlock incidents --status all` lists all of them\n"
+                }
+            }
+            .to_owned();
         }
         let mut table = Table::new(&["incident", "severity", "status", "since", "what is done", "title"]);
         for incident in incidents {

@@ -328,23 +328,20 @@ impl Engine {
             return rejected("the alert is empty".to_owned());
         }
         let mut body = alert.body;
-        let mut text = match &body {
-            Value::String(text) => {
-                let masked = masking::input(masker, text).await;
-                // Kept as it was written; what JSON there is says more about it.
-                body = serde_json::from_str(&masked).unwrap_or(Value::Null);
-                masked
-            }
-            _ => {
-                let raw = serde_json::to_string_pretty(&body).unwrap_or_default();
-                let masked = masking::input(masker, &raw).await;
-                // Masked beyond JSON, it is still text.
-                body = serde_json::from_str(&masked).unwrap_or(Value::Null);
-                if cut(&mut body) {
-                    serde_json::to_string_pretty(&body).unwrap_or_default()
-                } else {
-                    masked
-                }
+        let mut text = if let Value::String(text) = &body {
+            let clean = masking::input(masker, text).await;
+            // Kept as it was written; what JSON there is says more about it.
+            body = serde_json::from_str(&clean).unwrap_or(Value::Null);
+            clean
+        } else {
+            let raw = serde_json::to_string_pretty(&body).unwrap_or_default();
+            let clean = masking::input(masker, &raw).await;
+            // Masked beyond JSON, it is still text.
+            body = serde_json::from_str(&clean).unwrap_or(Value::Null);
+            if cut(&mut body) {
+                serde_json::to_string_pretty(&body).unwrap_or_default()
+            } else {
+                clean
             }
         };
         if let Some(runbook) = alert.runbook.filter(|runbook| !runbook.trim().is_empty()) {
@@ -709,8 +706,8 @@ fn cut(value: &mut Value) -> bool {
             *text = fitted(std::mem::take(text), MOST_FIELD);
             true
         }
-        Value::Array(all) => all.iter_mut().fold(false, |before, one| cut(one) || before),
-        Value::Object(all) => all.values_mut().fold(false, |before, one| cut(one) || before),
+        Value::Array(all) => all.iter_mut().map(cut).filter(|was_cut| *was_cut).count() > 0,
+        Value::Object(all) => all.values_mut().map(cut).filter(|was_cut| *was_cut).count() > 0,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
