@@ -321,7 +321,8 @@ impl Engine {
             .store
             .claim(session, &self.inner.worker, Timestamp::now())
             .await?;
-        self.run_claimed(claim, CancellationToken::new()).await
+        // On the heap: whoever waits for it holds a pointer.
+        Box::pin(self.run_claimed(claim, CancellationToken::new())).await
     }
 
     async fn run_claimed(&self, claim: Claim, draining: CancellationToken) -> Result<Outcome, Error> {

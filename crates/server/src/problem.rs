@@ -245,7 +245,8 @@ impl From<interlock_store::Error> for Problem {
             | Error::HoldUsed(_)
             | Error::HoldChanged(_)
             | Error::TokenUsed(_)
-            | Error::WrongStatus { .. } => Self::new(Code::Conflict, error.to_string()),
+            | Error::WrongStatus { .. }
+            | Error::IncidentStands { .. } => Self::new(Code::Conflict, error.to_string()),
             Error::StoppedAgain(switch) => Self::new(Code::Conflict, error.to_string())
                 .hint("look at who stopped them and why, then send the `revision` that you see")
                 .details(serde_json::json!({
@@ -266,7 +267,6 @@ impl From<interlock_store::Error> for Problem {
             Error::Ambiguous { .. } | Error::Unstorable { .. } => {
                 Self::new(Code::InvalidInput, error.to_string())
             }
-            Error::IncidentStands { .. } => Self::new(Code::Conflict, error.to_string()),
             Error::QueueFull { .. } => Self::new(Code::QueueFull, error.to_string()).retry_after(5),
             _ if error.is_storage() => {
                 tracing::error!(%error, "the store does not work");

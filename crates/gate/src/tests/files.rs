@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 use super::fixture::*;
 use crate::*;
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the cases are about what is known of a file, or nothing"
+)]
 fn content(text: &str) -> Option<FileBefore> {
     Some(FileBefore::Content(ContentHash::of(text)))
 }

@@ -271,7 +271,7 @@ async fn webhook(
     take(app, caller, source, push.alerts.into_iter().map(read).collect()).await
 }
 
-/// Take events of the CloudEvents specification, version 1.0.
+/// Take events of the `CloudEvents` specification, version 1.0.
 ///
 /// One event, a list of them, or the data of one with its attributes in `ce-` headers. A type that ends in `.resolved` says
 /// that the alert is over.
@@ -293,9 +293,8 @@ async fn cloudevents(
     SentJson(body): SentJson,
 ) -> Result<(StatusCode, Json<AcceptedList>), Problem> {
     let events = match (alert_forms::binary_event(&headers, body.clone()), body) {
-        (Some(event), _) => vec![event],
+        (Some(event), _) | (None, event @ Value::Object(_)) => vec![event],
         (None, Value::Array(events)) => events,
-        (None, event @ Value::Object(_)) => vec![event],
         (None, _) => return Err(wrong("body", "the body must be an event or a list of events")),
     };
     let read = |event: Value| (alert_forms::cloud_event(event.clone()), event);

@@ -116,7 +116,7 @@ async fn a_type_that_no_chain_has_is_refused_with_those_that_have_one() {
             text(&list["accepted"][0], "reason").contains("service_down"),
             "{list:#}"
         );
-        assert_eq!(list["accepted"][1]["incident"].is_string(), true, "{list:#}");
+        assert!(list["accepted"][1]["incident"].is_string(), "{list:#}");
     }
     let answer = place.post("olga", "/alerts", &body).await;
     assert_eq!(answer.problem(), (400, "INVALID_INPUT".to_owned()));

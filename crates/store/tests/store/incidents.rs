@@ -456,7 +456,7 @@ async fn retention_removes_what_was_resolved_and_worked_on_long_ago() {
 #[tokio::test]
 async fn it_survives_the_process() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::sqlite(&folder.path().join("a.db"));
+    let options = Options::sqlite(folder.path().join("a.db"));
     let store = Store::open(&options).unwrap();
     file(&store, alert(1, "a", true, Some(0)), 1).await;
     let before = store.incident(&id(1)).await.unwrap();
