@@ -317,6 +317,16 @@ fn the_golden_bundle_is_verified_offline() {
     insta::assert_snapshot!("golden_page", page(&verified));
 }
 
+/// The same demo by a version that weighed readings by their words and kept no arguments with them. It is never written again.
+const EARLIER: &str = include_str!("../golden/earlier.bundle");
+
+#[test]
+fn a_bundle_of_an_earlier_version_is_replayed_with_the_rules_of_its_time() {
+    assert!(!EARLIER.contains("\"by_reading\"") && GOLDEN.contains("\"by_reading\""));
+    let verified = verify(EARLIER, &golden_keyring());
+    assert!(verified.holds(), "{:#?}", verified.faults);
+}
+
 /// 300 bytes all over the file, each changed alone in two ways: each is found, with its line.
 #[test]
 fn every_changed_byte_of_the_golden_bundle_is_found() {

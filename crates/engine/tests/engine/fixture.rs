@@ -21,8 +21,9 @@ use interlock_gate::{
 };
 use interlock_model::{Client, Models, Options as ModelOptions, Provider, Script, Secrets, Span, Timeouts};
 use interlock_protocol::{
-    Arguments, ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity, IdentityFact,
-    Observation, ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId, WallKind,
+    Arguments, ContentHash, ControlLevel, Decision, Event, EventBody, Expectation, HoldId, Identity,
+    IdentityFact, Observation, ResourceId, SandboxWall, Sequence, SessionId, ToolKind, ToolName, UserId,
+    WallKind,
 };
 use interlock_store::{Holds, Options as StoreOptions, Store};
 use jiff::Timestamp;
@@ -182,7 +183,11 @@ impl Inventory for Folder {
         Box::pin(std::future::ready(self.identity_now()))
     }
 
-    fn observe<'a>(&'a self, resource: &'a ResourceId, _: &'a Expectation) -> BoxFuture<'a, Option<Reading>> {
+    fn observe<'a>(
+        &'a self,
+        resource: &'a ResourceId,
+        expectation: &'a Expectation,
+    ) -> BoxFuture<'a, Option<Reading>> {
         Box::pin(async move {
             if self.dark.load(Ordering::SeqCst) {
                 return None;
@@ -191,7 +196,16 @@ impl Inventory for Folder {
                 resource: Some(resource.clone()),
                 taken_at: Timestamp::now(),
                 data: json!({ "effects": self.effects() }),
-                observations: vec![Observation::Present],
+                observations: match expectation {
+                    // Every file holds what was done so far.
+                    Expectation::FilePatched { path } | Expectation::FileHash { path, .. } => {
+                        vec![Observation::File {
+                            path: path.clone(),
+                            hash: Some(ContentHash::of(self.effects().join("\n"))),
+                        }]
+                    }
+                    _ => vec![Observation::Present],
+                },
                 walls: None,
             })
         })
@@ -413,7 +427,13 @@ impl Lab {
             models.insert(client);
         }
         let mut builder = Toolbox::builder();
-        for name in ["infra_query", "infra_read", "infra_control"] {
+        // The tool for files only where a script calls it.
+        let edits = |(_, script): &(String, String)| script.contains("infra_file_edit");
+        let files = wish.scripts.iter().any(edits).then_some("infra_file_edit");
+        for name in ["infra_query", "infra_read", "infra_control"]
+            .into_iter()
+            .chain(files)
+        {
             let executor: Arc<dyn Executor> = folder.clone();
             builder = builder.register(ToolName::new(name).unwrap(), executor).unwrap();
         }

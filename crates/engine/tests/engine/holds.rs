@@ -40,6 +40,37 @@ async fn of_two_processes_that_approve_at_once_exactly_one_wins() {
     lab.prove(&session).await;
 }
 
+/// What was approved is the change of one content. If the file has another one by then, nothing is written, and the record says why.
+#[tokio::test]
+async fn an_approved_change_of_a_file_does_not_run_on_another_content() {
+    const PATCH: &str = r#"
+replies:
+  - calls: [{tool: infra_query, arguments: {action: search, query: web}}]
+  - calls: [{tool: infra_file_edit, arguments: {action: patch, target_resource_id: "host:web", path: /etc/app.conf, edits: [{find: a, replace: b}]}}]
+  - calls: [{tool: infra_read, arguments: {action: exec, target_resource_id: "host:web", command: "ls /srv"}}]
+  - text: "See what was done."
+  - text: "See what was done."
+"#;
+    for (changes, restarts) in [(false, false), (true, false), (false, true), (true, true)] {
+        let wish = || Wish::script(PATCH).level(ControlLevel::Controlled);
+        let lab = Lab::new(wish());
+        let (session, _) = lab.ask("change the file").await;
+        let hold = lab.hold().await;
+        let other = restarts.then(|| Lab::in_folder(&lab.folder.path, wish()));
+        let lab = other.as_ref().unwrap_or(&lab);
+        if changes {
+            lab.folder.write("somebody else changed the file");
+        }
+        lab.engine.approve_by(&hold, &operator()).await.unwrap();
+        lab.engine.work_on(&session).await.unwrap();
+        let ran = lab.folder.effects().iter().any(|line| line == "patch");
+        assert_eq!(ran, !changes, "changes: {changes}, restarts: {restarts}");
+        let head = interlock_engine::head(&lab.store, &session).await.unwrap();
+        assert_eq!(head.not_run.len(), usize::from(changes), "{}", head.plain());
+        lab.prove(&session).await;
+    }
+}
+
 #[tokio::test]
 async fn a_hold_that_nobody_decides_in_time_expires_and_its_model_hears_it() {
     let mut wish = controlled();
