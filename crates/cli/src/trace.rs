@@ -11,13 +11,13 @@ use clap::Args;
 use interlock_assembly::Folders;
 use interlock_engine::{Difference, SignatureState, Trace, Traced};
 use interlock_seal::{Keyring, PublicKey};
-use interlock_store::Store;
+use interlock_store::{SealState, Store};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Ending;
 use crate::failure::Failure;
-use crate::globals::Globals;
+use crate::globals::{Globals, say};
 use crate::settings;
 use crate::steps::{moment, summary};
 use crate::terminal::{Paint, Tone, visible};
@@ -107,7 +107,21 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
     )?;
     let named = arguments.run.as_deref().unwrap_or_default();
     let trace = trace(&store, named).await?;
+    let altered = match store.seal_of(&trace.run.session_id).await? {
+        SealState::Altered { what } => Some(what),
+        SealState::Intact(_) | SealState::InProgress | SealState::Older | SealState::Unsigned => None,
+    };
+    // Also where the rest is for a program: what follows proves nothing.
+    let warning = altered.map(|what| {
+        format!(
+            "The record of this session was changed outside Interlock ({}). Nothing in this trace is proven. Run interlock audit verify.",
+            visible(&what)
+        )
+    });
     if let Some(file) = &arguments.export {
+        if let Some(warning) = &warning {
+            say(warning);
+        }
         export(&trace, file)?;
         globals.say(&format!(
             "written to {}; `interlock trace --replay {}` checks it",
@@ -115,7 +129,11 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
             file.display()
         ));
         if !arguments.check {
-            return Ok(Ending::Done);
+            return Ok(if warning.is_none() {
+                Ending::Done
+            } else {
+                Ending::Unsuccessful
+            });
         }
     }
     if arguments.check {
@@ -125,8 +143,21 @@ pub(crate) async fn run(globals: &Globals, arguments: &Arguments) -> Result<Endi
         }
         return check(globals, &[trace], None, &keys);
     }
-    globals.print(&trace, |paint| render(&trace, paint))?;
-    Ok(Ending::Done)
+    let Some(warning) = warning else {
+        globals.print(&trace, |paint| render(&trace, paint))?;
+        return Ok(Ending::Done);
+    };
+    if globals.json {
+        say(&warning);
+    }
+    globals.print(&trace, |paint| {
+        format!(
+            "{}\n\n{}",
+            paint.paint(Tone::Bad, &format!("✗ {warning}")),
+            render(&trace, paint)
+        )
+    })?;
+    Ok(Ending::Unsuccessful)
 }
 
 /// The trace of the run, or of the last run of the session, that begins like this.

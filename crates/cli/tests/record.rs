@@ -366,6 +366,23 @@ fn a_changed_session_is_shown_as_changed() {
         1,
         &["does not prove what it says"],
     );
+    // Whoever only looks is told first.
+    let ran = home.run(&["trace", &session]);
+    exits(
+        &ran,
+        1,
+        &["✗ The record of this session was changed outside Interlock (evidence)."],
+    );
+    assert!(ran.stdout.starts_with('✗'), "{ran}");
+    let file = home.work("altered.json");
+    for arguments in [
+        &["trace", &session, "--json"][..],
+        &["trace", &session, "--export", &file],
+    ] {
+        let ran = home.run(arguments);
+        assert_eq!(ran.exit, Some(1), "{ran}");
+        assert!(ran.stderr.contains("was changed outside Interlock"), "{ran}");
+    }
     exits(&home.run(&["bundle", &session]), 1, &["no bundle was made"]);
     exits(&home.run(&["audit", "verify"]), 1, &[&session]);
 }
