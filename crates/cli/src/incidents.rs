@@ -71,15 +71,15 @@ enum What {
     /// Show an incident and what happened to it
     #[command(after_help = "Example:\n  interlock incidents show inc_1f2e --json")]
     Show(One),
-    /// Say that somebody looks after it
+    /// Acknowledge an incident: somebody is working on it
     #[command(
         after_help = "Example:\n  interlock incidents acknowledge inc_1f2e --reason 'I am looking at it'"
     )]
     Acknowledge(Move),
-    /// Say that it is over
+    /// Mark an incident as resolved
     #[command(after_help = "Example:\n  interlock incidents resolve inc_1f2e --reason 'replaced the disk'")]
     Resolve(Move),
-    /// Say that it is not over; a new session starts for it
+    /// Reopen an incident and start a new session for it
     #[command(after_help = "Example:\n  interlock incidents reopen inc_1f2e --reason 'it is back'")]
     Reopen(Move),
 }
@@ -308,7 +308,7 @@ fn tone(severity: &str) -> Tone {
 /// What is being done about it, in a few words.
 fn doing(incident: &Value) -> String {
     if incident["waiting"].as_bool() == Some(true) {
-        return "waits for room in the queue".to_owned();
+        return "no session started yet".to_owned();
     }
     let session = &incident["session"];
     let id = short(word(session, "id"));

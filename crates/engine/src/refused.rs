@@ -24,6 +24,8 @@ pub(crate) enum Act {
     Decide,
     /// Let writes go again.
     ResumeWrites,
+    /// Acknowledge, resolve or reopen an incident.
+    MoveIncident,
 }
 
 impl Act {
@@ -35,6 +37,7 @@ impl Act {
             Self::Approve => "hold.approval_refused",
             Self::Decide => "hold.decision_refused",
             Self::ResumeWrites => "writes.resume_refused",
+            Self::MoveIncident => "incident.move_refused",
         }
     }
 
@@ -46,6 +49,7 @@ impl Act {
             Self::Approve => "approve",
             Self::Decide => "decide",
             Self::ResumeWrites => "resume_writes",
+            Self::MoveIncident => "move_incident",
         }
     }
 }
@@ -55,7 +59,8 @@ fn why(error: &Error) -> Option<&'static str> {
     match error {
         Error::Refused(_) => Some("gate"),
         Error::Secret { .. } => Some("secret"),
-        Error::NotNow(_) | Error::Store(StoreError::WrongStatus { .. }) => Some("not_now"),
+        Error::NotNow(_)
+        | Error::Store(StoreError::WrongStatus { .. } | StoreError::IncidentStands { .. }) => Some("not_now"),
         Error::Store(
             StoreError::HoldDecided(_)
             | StoreError::HoldChanged(_)

@@ -204,6 +204,7 @@ impl Engine {
             tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             tick
         };
+        let mut start_error = None;
         let (mut tick, mut expiry) = (every(queue.heartbeat), every(EXPIRY.min(queue.heartbeat)));
         loop {
             tokio::select! {
@@ -212,9 +213,12 @@ impl Engine {
                     if let Err(error) = self.expire_holds().await {
                         tracing::error!(%error, "holds whose time is up cannot be ended");
                     }
-                    if let Err(error) = self.start_waiting().await {
-                        tracing::error!(%error, "sessions for incidents cannot start");
+                    let error = self.start_waiting().await.err().map(|error| error.to_string());
+                    // Tried every second, logged once.
+                    if error != start_error && let Some(error) = &error {
+                        tracing::error!(error, "sessions for incidents cannot start; retrying");
                     }
+                    start_error = error;
                     continue;
                 }
                 () = draining.cancelled() => {
@@ -321,7 +325,7 @@ impl Engine {
             .store
             .claim(session, &self.inner.worker, Timestamp::now())
             .await?;
-        // On the heap: whoever waits for it holds a pointer.
+        // Boxed, so that the futures of callers stay small.
         Box::pin(self.run_claimed(claim, CancellationToken::new())).await
     }
 

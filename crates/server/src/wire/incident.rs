@@ -119,7 +119,7 @@ pub struct AcceptedAlert {
 pub enum AlertOutcome {
     /// A session for it waits for a worker.
     Queued,
-    /// It is kept; a session starts when the queue has room.
+    /// It is stored, but no session could start yet: the queue is full, or the chain cannot run. It is retried every second.
     Waiting,
     /// It joined the incident that is known.
     Duplicate,
@@ -223,7 +223,7 @@ pub struct IncidentSummary {
     pub resolved_at: Option<Timestamp>,
     /// How often the alert was sent again.
     pub repeats: u64,
-    /// Whether it waits for a session because the queue is full.
+    /// Whether no session could start for it yet.
     pub waiting: bool,
     /// The newest session for it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -101,7 +101,7 @@ fn file(conn: &Connection, alert: &NewAlert, reopen_within: i64, now: i64) -> Re
         let was_open = known.status.is_open();
         conn.prepare_cached(
             "UPDATE incidents SET firing = 0, status = 'resolved', resolved_at = coalesce(resolved_at, ?1), \
-             changed_at = ?1, alert = ?2 WHERE id = ?3",
+             changed_at = ?1, alert = ?2, waiting = 0 WHERE id = ?3",
         )?
         .execute(params![now, alert.alert, known.id.as_str()])?;
         happened(

@@ -102,7 +102,7 @@ export function IncidentPage() {
       <Facts incident={incident} />
       <Stack gap="xs" component="section" aria-label="Sessions">
         <Title order={2} size="h5">Sessions</Title>
-        {incident.sessions.length === 0 && <Text size="sm" c="dimmed">{incident.waiting ? 'A session starts when the queue has room.' : 'No session worked on it.'}</Text>}
+        {incident.sessions.length === 0 && <Text size="sm" c="dimmed">{incident.waiting ? 'No session has started yet: the queue is full, or the chain cannot run. It is retried every second; the server’s log gives the reason.' : 'No session worked on it.'}</Text>}
         {incident.sessions.map((session) => (
           <Group key={session.id} gap="sm" wrap="nowrap">
             <StatusBadge status={session.status} />

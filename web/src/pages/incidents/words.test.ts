@@ -6,7 +6,7 @@ const session = (status: string, open_holds = 0) => ({ waiting: false, session: 
 
 describe('incidents', () => {
   it('say what is being done', () => {
-    expect(doingWords({ waiting: true })).toBe('Waiting for room in the queue');
+    expect(doingWords({ waiting: true })).toBe('No session started yet');
     expect(doingWords({ waiting: false })).toBe('No session');
     expect(doingWords(session('held', 1))).toBe('Approval required');
     expect(doingWords(session('held', 2))).toBe('2 approvals required');

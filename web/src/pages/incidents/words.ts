@@ -29,7 +29,7 @@ export function standingWords({ status, firing }: Pick<Incident, 'status' | 'fir
 
 /** What is being done about it, in a few words. */
 export function doingWords({ waiting, session }: Pick<Incident, 'waiting' | 'session'>): string {
-  if (waiting) return 'Waiting for room in the queue';
+  if (waiting) return 'No session started yet';
   if (!session) return 'No session';
   if (session.open_holds > 0) return session.open_holds === 1 ? 'Approval required' : `${session.open_holds} approvals required`;
   switch (session.status) {
